@@ -1,0 +1,32 @@
+//! Driving every game of a plan through an engine, many at a time.
+
+use crate::cli::console::Failure;
+use crate::cli::resolve::Plan;
+use crate::data::Numerics;
+use crate::engine::Engine;
+use crate::engine::generate::Generator;
+use crate::pipelines::gavel::{GameOutcome, judge};
+use crate::store::Store;
+use futures::stream::{self, StreamExt, TryStreamExt};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// An engine for `plan` over `store`; without `generator`, unknown items become pending.
+pub fn engine(plan: &Plan, store: &Arc<Store>, generator: Option<Box<dyn Generator>>, stop: Arc<AtomicBool>) -> Engine {
+    Engine::new(Arc::clone(store), plan.model(), plan.engine(), generator, stop)
+}
+
+/// Judges every game, `on_done` after each; outcomes in the order of the games.
+pub fn judge_all(plan: &Plan, engine: &Engine, on_done: impl Fn()) -> Result<Vec<GameOutcome>, Failure> {
+    // Enough games at a time that the engine sees which prompts belong together.
+    let n_concurrent = match plan.llama.numerics {
+        Numerics::Exact => 2,
+        Numerics::Fast => 4 * plan.llama.slots as usize,
+    };
+    let games = stream::iter(plan.games.iter().copied())
+        .map(|game| async move { judge(engine, &plan.prompt, &plan.judge, &plan.docket, game).await })
+        .buffered(n_concurrent)
+        .inspect_ok(|_| on_done())
+        .try_collect();
+    Ok(futures::executor::block_on(games)?)
+}

@@ -1,0 +1,46 @@
+//! One file a command.
+
+mod check;
+mod docket;
+mod exchange;
+mod init;
+mod models;
+mod run;
+mod store;
+
+use super::args::{Args, Command};
+use super::console::{Failure, Remarks};
+use crate::error::ExitStatus;
+
+/// Runs the command asked for.
+pub fn run(args: &Args) -> Result<ExitStatus, Failure> {
+    let json = args.global.json;
+    let remarks = Remarks { quiet: args.global.quiet };
+    match &args.command {
+        Command::Init { dir } => init::run(dir, remarks),
+        Command::Check { study } => check::run(study, json, remarks),
+        Command::Run { study, no_engine } => run::run(study, *no_engine, json, remarks),
+        Command::Requests { study, index } => exchange::requests(study, index.as_deref(), remarks),
+        Command::Replies { study, input } => exchange::replies(study, input.as_deref(), json, remarks),
+        Command::Models(command) => models::run(command, json, remarks),
+        Command::Store(command) => store::run(command, json, remarks),
+    }
+}
+
+/// Prints a table on stdout, as JSON when asked.
+fn print_table(table: &crate::report::Table, json: bool) -> Result<(), Failure> {
+    let text = if json { table.to_json()? } else { table.to_text() };
+    print_out(&text)
+}
+
+/// Prints on stdout. A reader that went away (`| head`) is no failure.
+fn print_out(text: &str) -> Result<(), Failure> {
+    use std::io::Write;
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.trim_end().as_bytes()).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Failure::new(ExitStatus::Internal, format_args!("cannot write to stdout: {error}")))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,172 @@
+//! `assize run`: judge, score, rank, report.
+
+use super::docket::{engine, judge_all};
+use crate::cli::args::StudyArgs;
+use crate::cli::console::{Failure, Remarks};
+use crate::cli::progress::Progress;
+use crate::cli::resolve::{self, Plan};
+use crate::cli::{results, signals};
+use crate::engine::StatsSnapshot;
+use crate::engine::generate::Generator;
+use crate::engine::generate::llama::LlamaJudge;
+use crate::error::ExitStatus;
+use crate::models::{locate, verify_hashes};
+use crate::pipelines::gavel::{GameOutcome, GameStatus, PageFacts, notices, page, score, tables};
+use crate::store::Store;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+pub fn run(args: &StudyArgs, no_engine: bool, as_json: bool, remarks: Remarks) -> Result<ExitStatus, Failure> {
+    let plan = resolve::resolve(args, remarks)?;
+    for left_out in &plan.left_out {
+        remarks.say(format_args!("left out: {left_out}"));
+    }
+    if plan.games.is_empty() {
+        return Err(Failure::usage("no game to judge: no case has timelines by two sources; `assize check` lists what is missing"));
+    }
+    let stop = signals::stop_flag(remarks.quiet).map_err(|error| Failure::new(ExitStatus::Internal, error))?;
+    let store = Arc::new(Store::open(&plan.store_dir)?);
+    remarks.store(store.open_report());
+    let served = plan.card.served.is_some();
+    if served && !no_engine {
+        remarks.say(format_args!("note: {} is served elsewhere; this run scores the replies on record", plan.card.name));
+    }
+    let generator = if no_engine || served { None } else { Some(start_judge(&plan, &stop, remarks)?) };
+    let engine = engine(&plan, &store, generator, stop);
+    let started = Instant::now();
+    let outcomes = {
+        let progress = Progress::start(plan.games.len(), Arc::clone(engine.stats()), remarks.quiet);
+        judge_all(&plan, &engine, || progress.game_done())
+    };
+    store.sync()?;
+    let outcomes = outcomes?;
+    let wall = started.elapsed();
+    let stats = engine.stats().snapshot();
+    if stats.items_computed > 0 {
+        say_speed(stats, wall, remarks);
+        keep_run_record(&plan, stats, wall, remarks);
+    }
+    let scores = score(&plan.docket, &outcomes, &plan.scoring)?;
+    let mut tables = tables(&plan.docket, &outcomes, &scores, plan.no_text)?;
+    let settings = resolve::settings_shown(&plan);
+    let notices = notices(&plan.docket, &outcomes, &scores);
+    let notice_texts: Vec<String> = notices.iter().map(|notice| notice.text.clone()).collect();
+    let facts = PageFacts {
+        study: plan.name.clone(),
+        judge: plan.card.name.clone(),
+        judge_lines: judge_lines(&plan),
+        settings: settings.clone(),
+        intake: plan.intake.clone(),
+        no_text: plan.no_text,
+    };
+    let page = page(&plan.docket, &outcomes, &scores, facts)?;
+    tables.push(plan.intake.clone());
+    results::write(&plan.results_dir, &tables, &settings, &notice_texts, &page)?;
+    show(&plan, &outcomes, &tables, &notice_texts, as_json, remarks)?;
+    let all_ok = outcomes.iter().all(|outcome| outcome.status == GameStatus::Ok);
+    Ok(if all_ok { ExitStatus::Ok } else { ExitStatus::FailedItems })
+}
+
+fn start_judge(plan: &Plan, stop: &Arc<AtomicBool>, remarks: Remarks) -> Result<Box<dyn Generator>, Failure> {
+    let files = locate(&plan.card, &plan.model_dir).map_err(Failure::verification)?;
+    let bytes: u64 = plan.card.files.iter().map(|file| file.bytes).sum();
+    remarks.say(format_args!("loading {} ({:.1} GB) from {}", plan.card.name, bytes as f64 / 1e9, plan.model_dir.display()));
+    verify_hashes(&files, &plan.model_dir, true).map_err(Failure::verification)?;
+    let judge = LlamaJudge::start(&plan.card, &files, plan.llama.clone(), Arc::clone(stop)).map_err(Failure::verification)?;
+    Ok(Box::new(judge))
+}
+
+fn judge_lines(plan: &Plan) -> Vec<String> {
+    match &plan.card.served {
+        Some(served) => vec![format!("served as {}, revision {}", served.model, served.revision)],
+        None => vec![
+            format!("{}, {}", plan.card.architecture, plan.card.licence),
+            format!("greedy decoding, {} numerics", plan.llama.numerics),
+        ],
+    }
+}
+
+fn say_speed(stats: StatsSnapshot, wall: Duration, remarks: Remarks) {
+    let seconds = wall.as_secs_f64();
+    remarks.say(format_args!(
+        "judged {} items in {seconds:.1} s ({} more were on record): {} prompt tokens, {} of them shared ({:.0}%), {} reply tokens; \
+         {:.0} tokens computed a second",
+        stats.items_computed,
+        stats.items_replayed,
+        stats.prompt_tokens,
+        stats.reused_tokens,
+        100.0 * stats.reused_tokens as f64 / (stats.prompt_tokens as f64).max(1.0),
+        stats.reply_tokens,
+        stats.tokens_passed as f64 / seconds.max(1e-3),
+    ));
+}
+
+/// Times and token counts of this run, beside the store: results hold none, so that they can be compared.
+fn keep_run_record(plan: &Plan, stats: StatsSnapshot, wall: Duration, remarks: Remarks) {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let folder = plan.store_dir.join("runs");
+    let record = json!({
+        "ended_unix_s": now.as_secs(),
+        "wall_s": wall.as_secs_f64(),
+        "games": plan.games.len(),
+        "threads": plan.llama.threads,
+        "slots": plan.llama.slots,
+        "engine": plan.engine(),
+        "stats": stats,
+    });
+    let written = std::fs::create_dir_all(&folder)
+        .and_then(|()| std::fs::write(folder.join(format!("{}-{}.json", now.as_secs(), std::process::id())), format!("{record:#}\n")));
+    if let Err(error) = written {
+        remarks.say(format_args!("note: times of this run were not kept: {}: {error}", folder.display()));
+    }
+}
+
+fn show(
+    plan: &Plan,
+    outcomes: &[GameOutcome],
+    tables: &[crate::report::Table],
+    notices: &[String],
+    as_json: bool,
+    remarks: Remarks,
+) -> Result<(), Failure> {
+    let report = plan.results_dir.join("report.html");
+    if as_json {
+        let mut out = serde_json::Map::new();
+        out.insert("study".into(), json!(plan.name));
+        out.insert("notices".into(), json!(notices));
+        // Findings are many: they are in the results folder.
+        for table in tables.iter().filter(|table| table.name() != "findings") {
+            let rows: Value = serde_json::from_str(&table.to_json()?).unwrap_or(Value::Null);
+            out.insert(table.name().to_string(), rows);
+        }
+        out.insert("report".into(), json!(report.display().to_string()));
+        return super::print_out(&format!("{:#}", Value::Object(out)));
+    }
+    for table in tables.iter().filter(|table| ["leaderboard", "error_profile", "conformance"].contains(&table.name())) {
+        super::print_out(&format!("{}\n", table.to_text()))?;
+    }
+    for outcome in outcomes.iter().filter(|outcome| outcome.status != GameStatus::Ok) {
+        let game = outcome.game;
+        let reason = outcome.attempts.last().and_then(|attempt| attempt.errors.first());
+        // Messages about a finding may quote it: they are in the report, not on stderr.
+        let detail = match outcome.status {
+            GameStatus::Failed(crate::store::Outcome::PromptTooLong | crate::store::Outcome::EngineCrash) => {
+                reason.map(|reason| format!(": {reason}")).unwrap_or_default()
+            }
+            _ => String::new(),
+        };
+        remarks.say(format_args!(
+            "{}: {} against {}: {}{detail}",
+            plan.docket.reports[game.case].case,
+            plan.docket.sources[game.a],
+            plan.docket.sources[game.b],
+            outcome.status.name()
+        ));
+    }
+    for notice in notices {
+        remarks.say(notice);
+    }
+    super::print_out(&format!("results: {}\nreport:  {}", plan.results_dir.display(), report.display()))
+}

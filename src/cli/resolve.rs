@@ -1,0 +1,168 @@
+//! From arguments and manifest to a plan in which everything is known and checked, before any weights are loaded.
+
+use super::args::StudyArgs;
+use super::console::{Failure, Remarks};
+use crate::data::study::{PartialGames, UndecidedGames};
+use crate::data::{Numerics, Study};
+use crate::engine::generate::llama::LlamaSettings;
+use crate::engine::{EngineIdentity, ModelIdentity};
+use crate::measure::points::EmptyGames;
+use crate::measure::rubric::Scheme;
+use crate::models::{ModelCard, ModelKind};
+use crate::pipelines::gavel::{Docket, Game, JudgeSettings, ScoringSettings, games};
+use crate::pipelines::intake;
+use crate::prompts::Prompt;
+use crate::report::Table;
+use std::path::PathBuf;
+
+/// A study ready to be judged.
+pub struct Plan {
+    pub name: String,
+    pub docket: Docket,
+    pub games: Vec<Game>,
+    pub prompt: Prompt,
+    pub card: ModelCard,
+    pub model_dir: PathBuf,
+    pub judge: JudgeSettings,
+    pub scoring: ScoringSettings,
+    pub llama: LlamaSettings,
+    pub store_dir: PathBuf,
+    pub results_dir: PathBuf,
+    pub no_text: bool,
+    pub intake: Table,
+    /// Cases that take no part, with the reason.
+    pub left_out: Vec<String>,
+}
+
+impl Plan {
+    /// Which weights are asked.
+    pub fn model(&self) -> ModelIdentity {
+        ModelIdentity::of(&self.card)
+    }
+
+    /// The engine's part of the item key; a served model's engine is unknown.
+    pub fn engine(&self) -> Option<EngineIdentity> {
+        self.card.served.is_none().then(|| self.llama.identity())
+    }
+}
+
+/// Loads the study of `args`.
+pub fn load_study(args: &StudyArgs, remarks: Remarks) -> Result<Study, Failure> {
+    let study = Study::load(&args.study).map_err(|problems| Failure::problems(&problems))?;
+    for warning in &study.warnings {
+        remarks.say(format_args!("warning: {warning}"));
+    }
+    Ok(study)
+}
+
+/// Checks everything that can be checked without weights.
+pub fn resolve(args: &StudyArgs, remarks: Remarks) -> Result<Plan, Failure> {
+    plan(args, load_study(args, remarks)?)
+}
+
+/// The plan for a loaded `study`.
+pub fn plan(args: &StudyArgs, mut study: Study) -> Result<Plan, Failure> {
+    let root = study.root().to_path_buf();
+    let manifest = study.manifest.clone();
+    let card_base = if args.card.is_some() { PathBuf::new() } else { root.clone() };
+    let card = ModelCard::find(args.card.as_deref().unwrap_or(&manifest.judge.card), &card_base).map_err(Failure::verification)?;
+    if card.kind != ModelKind::Judge {
+        return Err(Failure::usage(format_args!("model card `{}` is an encoder, a judge is needed; see `assize models list`", card.name)));
+    }
+    let prompt = Prompt::find(&manifest.judge.prompt, &root).map_err(Failure::verification)?;
+    let model_dir = match (&args.model_dir, &manifest.judge.model_dir) {
+        (Some(dir), _) => dir.clone(),
+        (None, Some(dir)) => root.join(dir),
+        (None, None) => PathBuf::from(".models"),
+    };
+    let cores = std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX));
+    let positive = |name: &str, value: u32| if value > 0 { Ok(value) } else { Err(Failure::usage(format_args!("{name} must be at least 1"))) };
+    let llama = LlamaSettings {
+        numerics: args.numerics.unwrap_or(manifest.judge.numerics),
+        context_tokens: manifest.judge.context_tokens.or(card.context_tokens).unwrap_or_default(),
+        slots: positive("slots", args.slots.unwrap_or(manifest.judge.slots))?,
+        threads: positive("threads", args.threads.or(manifest.judge.threads).unwrap_or(cores))?,
+    };
+    let judge = JudgeSettings {
+        finding_schema: manifest.judge.finding_schema,
+        reply: manifest.judge.reply,
+        max_reply_tokens: manifest.judge.max_reply_tokens,
+        max_findings: manifest.judge.max_findings,
+        max_attempts: manifest.judge.max_attempts,
+        tolerance_floor_hours: manifest.scoring.tolerance_floor_hours,
+        seed: manifest.study.seed,
+    };
+    let mut rubrics: Vec<Scheme> = Vec::new();
+    for name in std::iter::once(&manifest.scoring.rubric).chain(&manifest.scoring.further_rubrics) {
+        let scheme = name.name().parse().map_err(Failure::usage)?;
+        if !rubrics.contains(&scheme) {
+            rubrics.push(scheme);
+        }
+    }
+    let scoring = ScoringSettings {
+        rubrics,
+        empty_games: match manifest.scoring.games_without_decisive {
+            UndecidedGames::Exclude => EmptyGames::LeaveOut,
+            UndecidedGames::Draw => EmptyGames::Draw,
+        },
+        include_partial_games: manifest.scoring.partial_games == PartialGames::Include,
+        bootstrap_resamples: manifest.scoring.bootstrap_resamples as usize,
+        bootstrap_seed: manifest.scoring.bootstrap_seed,
+    };
+    let intake = intake(&study)?;
+    let mut left_out: Vec<String> =
+        study.left_out.iter().map(|case| format!("{}: report of {} bytes is over max_report_bytes", case.case, case.bytes)).collect();
+    left_out.extend(study.missing.iter().map(|missing| format!("{}: no timeline by {}", missing.case, missing.source)));
+    let docket = Docket::take_from(&mut study);
+    Ok(Plan {
+        name: manifest.study.name.clone(),
+        games: games(&docket, judge.seed),
+        docket,
+        prompt,
+        card,
+        model_dir,
+        judge,
+        scoring,
+        llama,
+        store_dir: args.store.clone().unwrap_or_else(|| root.join(&manifest.store.dir)),
+        results_dir: args.results.clone().unwrap_or_else(|| root.join(&manifest.results.dir)),
+        no_text: args.no_text || manifest.results.no_text,
+        intake,
+        left_out,
+    })
+}
+
+/// The settings that decide the results, for people.
+pub fn settings_shown(plan: &Plan) -> Vec<(String, String)> {
+    let mut shown: Vec<(&str, String)> = vec![
+        ("model card", plan.card.name.clone()),
+        ("prompt", format!("{} (sha256 {})", plan.prompt.id(), &plan.prompt.id().sha256[..12])),
+        ("finding schema", plan.judge.finding_schema.to_string()),
+        ("reply", plan.judge.reply.to_string()),
+        ("most findings", plan.judge.max_findings.to_string()),
+        ("most evidence and rationale characters", format!("{} and {}", JudgeSettings::MAX_EVIDENCE_CHARS, JudgeSettings::MAX_RATIONALE_CHARS)),
+        ("most reply tokens", plan.judge.max_reply_tokens.to_string()),
+        ("attempts", plan.judge.max_attempts.to_string()),
+        ("seed of sides", plan.judge.seed.to_string()),
+        ("time tolerance", format!("max({} h, 10%)", plan.judge.tolerance_floor_hours)),
+        ("games without a decisive finding", if plan.scoring.empty_games == EmptyGames::Draw { "draw" } else { "left out" }.into()),
+        ("partial games", if plan.scoring.include_partial_games { "included" } else { "left out" }.into()),
+        ("rubrics", plan.scoring.rubrics.iter().map(|rubric| rubric.as_str()).collect::<Vec<_>>().join(", ")),
+        (
+            "bootstrap",
+            format!("{} case resamples, seed {}, {}", plan.scoring.bootstrap_resamples, plan.scoring.bootstrap_seed, crate::measure::resample::GENERATOR),
+        ),
+    ];
+    match (&plan.card.served, plan.engine()) {
+        (Some(served), _) => shown.push(("served model", format!("{}, revision {}", served.model, served.revision))),
+        (None, engine) => {
+            shown.push(("weights", plan.card.files.iter().map(|file| format!("sha256 {}", &file.sha256[..12])).collect::<Vec<_>>().join(", ")));
+            if let Some(engine) = engine {
+                shown.push(("numerics", if engine.numerics == Numerics::Exact { "exact" } else { "fast" }.into()));
+                shown.push(("engine", format!("{} on {}, {}", engine.backend, engine.device_class, engine.version)));
+                shown.push(("context tokens", plan.llama.context_tokens.to_string()));
+            }
+        }
+    }
+    shown.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
+}

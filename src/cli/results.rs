@@ -1,0 +1,45 @@
+//! The results folder: every table as CSV and JSON, the settings, the page. No timings, dates or paths.
+
+use super::console::Failure;
+use crate::error::ExitStatus;
+use crate::report::Table;
+use serde_json::{Map, Value, json};
+use std::fs;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+
+/// Writes the results; each file appears whole or not at all.
+pub fn write(
+    folder: &Path,
+    tables: &[Table],
+    settings: &[(String, String)],
+    notices: &[String],
+    page: &str,
+) -> Result<(), Failure> {
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)
+        .map_err(|error| Failure::new(ExitStatus::Internal, format_args!("cannot make {}: {error}", folder.display())))?;
+    for table in tables {
+        write_file(folder, &format!("{}.csv", table.name()), table.to_csv()?.as_bytes())?;
+        write_file(folder, &format!("{}.json", table.name()), table.to_json()?.as_bytes())?;
+    }
+    let settings: Map<String, Value> = settings.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+    let summary = json!({"assize": env!("CARGO_PKG_VERSION"), "settings": settings, "notices": notices});
+    write_file(folder, "settings.json", format!("{summary:#}\n").as_bytes())?;
+    write_file(folder, "report.html", page.as_bytes())
+}
+
+fn write_file(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Failure> {
+    let part = folder.join(format!(".{name}.{}.part", std::process::id()));
+    let path = folder.join(name);
+    let written = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&part).and_then(|mut file| {
+        std::io::Write::write_all(&mut file, bytes)?;
+        fs::rename(&part, &path)
+    });
+    written.map_err(|error| {
+        let _ = fs::remove_file(&part);
+        Failure::new(ExitStatus::Internal, format_args!("cannot write {}: {error}", path.display()))
+    })
+}

@@ -1,0 +1,28 @@
+//! Stopping on request: the first signal lets running games finish, the second ends the process.
+
+use crate::error::ExitStatus;
+use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1};
+use signal_hook::iterator::Signals;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A flag that SIGINT, SIGTERM and SIGUSR1 set. A second signal exits at once with "interrupted": what is stored stays stored.
+///
+/// # Errors
+/// When the handlers cannot be installed.
+pub fn stop_flag(quiet: bool) -> std::io::Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGUSR1])?;
+    let flag = Arc::clone(&stop);
+    std::thread::Builder::new().name("signals".into()).spawn(move || {
+        for _ in signals.forever() {
+            if flag.swap(true, Ordering::Relaxed) {
+                std::process::exit(ExitStatus::Interrupted.code().into());
+            }
+            if !quiet {
+                eprintln!("stopping: running games finish first; once more to stop at once");
+            }
+        }
+    })?;
+    Ok(stop)
+}

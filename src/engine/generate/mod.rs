@@ -1,0 +1,59 @@
+//! Generation: what a backend must offer, and the parts that all backends share.
+
+mod chat;
+mod constraint;
+pub mod llama;
+mod scripted;
+
+pub use chat::{ChatError, ChatTemplate, Message, Role};
+pub use constraint::Constraint;
+pub use scripted::Scripted;
+
+use super::stats::EngineStats;
+use crate::store::{FinishReason, Origin, Timings, Usage};
+use futures::channel::oneshot;
+use std::sync::Arc;
+
+/// One prompt for a backend.
+pub struct Job {
+    pub messages: Vec<Message>,
+    pub constraint: Option<Arc<Constraint>>,
+    pub max_reply_tokens: u32,
+    pub done: oneshot::Sender<Generated>,
+}
+
+/// What became of a job.
+#[derive(Debug, Clone)]
+pub enum Generated {
+    Finished(Finished),
+    /// Prompt and reserve do not fit; `reason` names the sizes.
+    TooLong { reason: String },
+    /// This item failed; the next one may work.
+    Crashed { reason: String },
+    /// The engine as a whole cannot go on.
+    Lost { reason: String },
+    /// The engine was told to stop before the job was begun.
+    Interrupted,
+}
+
+/// A generated reply.
+#[derive(Debug, Clone)]
+pub struct Finished {
+    pub reply: String,
+    pub reasoning: Option<String>,
+    pub finish: FinishReason,
+    pub usage: Usage,
+    pub batch_width: u32,
+    pub min_margin: Option<f32>,
+    pub timings: Timings,
+    pub origin: Origin,
+}
+
+/// A backend: takes jobs in any number, answers each once, in any order.
+pub trait Generator: Send + Sync {
+    /// Queues `job`.
+    fn submit(&self, job: Job);
+
+    /// The counters that the backend advances.
+    fn stats(&self) -> Arc<EngineStats>;
+}

@@ -1,0 +1,10 @@
+//! Model cards and the local files they name. Cards are texts; weights are never part of the project.
+//!
+//! Knows nothing of engines: a chat template or a context length inside a weight file is read by `engine::generate` and compared
+//! with the card there.
+
+mod card;
+mod files;
+
+pub use card::{BUILTIN_CARDS, CardError, ModelCard, ModelFile, ModelKind, Reasoning, Served, Template};
+pub use files::{FileError, LocalFile, LocalModel, locate, verify_hashes};

@@ -1,0 +1,235 @@
+//! The results as one HTML page: translates this pipeline's types into the views of `report`.
+
+use super::game::Docket;
+use super::judge::{GameOutcome, GameStatus};
+use super::reply::Finding;
+use super::score::Scores;
+use super::tables::{conformance, error_profile, head_to_head_matrix, leaderboard, no_rating};
+use crate::data::{Event, Hours};
+use crate::measure::finding::Side;
+use crate::measure::points::charge;
+use crate::measure::quotes::Located;
+use crate::measure::rubric::{Category, Rubric};
+use crate::report::figure::{LeaderboardMark, ProfileBar};
+use crate::report::page::{
+    CaseView, EvidenceLocation, FailureView, FindingSideView, FindingView, GameStatus as StatusView, GameView, JudgeView, NoticeLevel,
+    NoticeView, SidePoints, TimelineRowView, TimelineView, Utf16Span,
+};
+use crate::report::{ErrorProfileFigure, GavelPage, LeaderboardFigure, LeaderboardScale, ReportError, Table};
+
+/// What the page says besides the results.
+pub struct PageFacts {
+    pub study: String,
+    pub judge: String,
+    pub judge_lines: Vec<String>,
+    pub settings: Vec<(String, String)>,
+    pub intake: Table,
+    pub no_text: bool,
+}
+
+/// The page of a run as HTML.
+///
+/// # Errors
+/// A number that is not finite, or evidence that lies outside its report.
+pub fn page(docket: &Docket, outcomes: &[GameOutcome], scores: &Scores, facts: PageFacts) -> Result<String, ReportError> {
+    let first = scores.rubrics.first();
+    let page = GavelPage {
+        title: format!("{}: judged timelines", facts.study),
+        study: facts.study,
+        judge: JudgeView { name: facts.judge, description: facts.judge_lines },
+        settings: facts.settings,
+        notices: notices(docket, outcomes, scores),
+        leaderboard: leaderboard(docket, scores)?,
+        leaderboard_figure: leaderboard_figure(docket, scores).map(|figure| figure.draw()).transpose()?,
+        error_profile: Some(error_profile(docket, scores)?),
+        error_profile_figure: profile_figure(docket, scores).map(|figure| figure.draw()).transpose()?,
+        head_to_head: first.map(|first| head_to_head_matrix(docket, scores, first)).transpose()?,
+        tables: vec![conformance(outcomes, scores)?, facts.intake],
+        cases: docket
+            .reports
+            .iter()
+            .map(|report| CaseView { id: report.case.to_string(), report_text: Some(report.text.clone()) })
+            .collect(),
+        timelines: timelines(docket),
+        games: outcomes.iter().enumerate().map(|(i, outcome)| game(docket, outcome, i, scores)).collect::<Result<_, _>>()?,
+        no_text: facts.no_text,
+    };
+    page.render()
+}
+
+/// Things a reader must know before reading numbers.
+#[must_use]
+pub fn notices(docket: &Docket, outcomes: &[GameOutcome], scores: &Scores) -> Vec<NoticeView> {
+    let mut notices = Vec::new();
+    let mut add = |level, text: String| notices.push(NoticeView { level, text });
+    if let Some(reason) = scores.rubrics.first().and_then(|first| no_rating(docket, first)) {
+        add(NoticeLevel::Warning, reason);
+    }
+    let count = |wanted: fn(GameStatus) -> bool| outcomes.iter().filter(|outcome| wanted(outcome.status)).count();
+    let n_games = outcomes.len();
+    let pending = count(|status| status == GameStatus::Pending);
+    if pending > 0 {
+        add(NoticeLevel::Warning, format!("{pending} of {n_games} games are still to be judged; everything below is without them."));
+    }
+    let failed = count(|status| matches!(status, GameStatus::Failed(_)));
+    if failed > 0 {
+        add(NoticeLevel::Error, format!("{failed} of {n_games} games have no usable reply and count for nothing; their raw replies are shown."));
+    }
+    let partial = count(|status| status == GameStatus::Partial);
+    if partial > 0 {
+        add(NoticeLevel::Warning, format!("{partial} of {n_games} games are partial: some of their findings break a rule."));
+    }
+    notices
+}
+
+fn leaderboard_figure(docket: &Docket, scores: &Scores) -> Option<LeaderboardFigure> {
+    let first = scores.rubrics.first()?;
+    let fit = first.bradley_terry.fit.as_ref();
+    let marks: Vec<LeaderboardMark> = scores
+        .ranking
+        .iter()
+        .filter_map(|&source| {
+            let (value, interval) = match fit {
+                Some(fit) => (fit.ratings[source], first.rating_intervals[source]),
+                None => (first.mean_shares[source]?, first.share_intervals[source]),
+            };
+            Some(LeaderboardMark {
+                source: docket.sources[source].to_string(),
+                value,
+                interval: interval.map(|interval| (interval.lo, interval.hi)),
+            })
+        })
+        .collect();
+    let scale = if fit.is_some() { LeaderboardScale::Rating } else { LeaderboardScale::MeanShare };
+    (!marks.is_empty()).then_some(LeaderboardFigure { scale, marks })
+}
+
+fn profile_figure(docket: &Docket, scores: &Scores) -> Option<ErrorProfileFigure> {
+    let bars: Vec<ProfileBar> = scores
+        .ranking
+        .iter()
+        .filter_map(|&source| {
+            let rates = scores.profile.per_matchup(source)?;
+            Some(ProfileBar { source: docket.sources[source].to_string(), values: rates.0.to_vec() })
+        })
+        .collect();
+    (!bars.is_empty()).then(|| ErrorProfileFigure {
+        axis: "discrepancies a game".into(),
+        categories: Category::ALL.iter().map(|category| category.label().to_string()).collect(),
+        bars,
+    })
+}
+
+fn timelines(docket: &Docket) -> Vec<TimelineView> {
+    let mut views = Vec::new();
+    for (case, timelines) in docket.timelines.iter().enumerate() {
+        for (source, timeline) in docket.sources.iter().zip(timelines) {
+            let Some(timeline) = timeline else { continue };
+            let row = |(i, event): (usize, &Event)| TimelineRowView {
+                row: i + 1,
+                event: Some(event.text.clone()),
+                time: event.time.hours().map(Hours::get),
+                line: Some(event.line),
+            };
+            views.push(TimelineView { case, source: source.to_string(), rows: timeline.events.iter().enumerate().map(row).collect() });
+        }
+    }
+    views
+}
+
+fn game(docket: &Docket, outcome: &GameOutcome, index: usize, scores: &Scores) -> Result<GameView, ReportError> {
+    let first = scores.rubrics.first();
+    let points = first.and_then(|first| first.points[index]);
+    let rubric = first.map(|first| Rubric::from(first.scheme));
+    let mut findings = Vec::new();
+    for finding in &outcome.findings {
+        findings.push(valid_finding(docket, outcome, finding, rubric.as_ref())?);
+    }
+    findings.extend(outcome.invalid.iter().map(|invalid| FindingView {
+        kind: name_in(&invalid.raw, "type"),
+        verdict: name_in(&invalid.raw, "verdict"),
+        polarity: name_in(&invalid.raw, "polarity"),
+        a: None,
+        b: None,
+        category: None,
+        charged: None,
+        points: 0.0,
+        rationale: invalid.raw.get("rationale").and_then(|text| text.as_str()).map(String::from),
+        evidence: invalid.raw.get("evidence").and_then(|text| text.as_str()).map(String::from),
+        location: EvidenceLocation::None,
+        span: None,
+        valid: false,
+        errors: invalid.errors.clone(),
+    }));
+    Ok(GameView {
+        case: outcome.game.case,
+        a: docket.sources[outcome.game.a].to_string(),
+        b: docket.sources[outcome.game.b].to_string(),
+        status: match outcome.status {
+            GameStatus::Ok => StatusView::Ok,
+            GameStatus::Partial => StatusView::Partial,
+            GameStatus::Failed(_) => StatusView::Failed,
+            GameStatus::Pending => StatusView::Pending,
+        },
+        attempts: u32::try_from(outcome.attempts.len()).unwrap_or(u32::MAX),
+        points: points.map(|points| SidePoints { a: points.charged.a, b: points.charged.b }),
+        share_a: points.map(|points| points.share_a),
+        failure: outcome.attempts.last().filter(|_| outcome.raw.is_some()).map(|attempt| FailureView {
+            outcome: attempt.outcome.name().into(),
+            errors: attempt.errors.clone(),
+            raw: outcome.raw.clone(),
+        }),
+        findings,
+    })
+}
+
+fn name_in(raw: &serde_json::Value, name: &str) -> String {
+    raw.get(name).and_then(|value| value.as_str()).unwrap_or("?").to_string()
+}
+
+fn valid_finding(
+    docket: &Docket,
+    outcome: &GameOutcome,
+    finding: &Finding,
+    rubric: Option<&Rubric>,
+) -> Result<FindingView, ReportError> {
+    let game = outcome.game;
+    let side = |source: usize, row: Option<usize>| {
+        let event = &docket.timelines[game.case][source].as_ref()?.events[row?];
+        Some(FindingSideView {
+            row: row.map(|row| row + 1),
+            event: Some(event.text.clone()),
+            time: event.time.hours().map(Hours::get),
+        })
+    };
+    let charge = charge(&finding.discrepancy());
+    let (location, bytes) = match finding.located {
+        Located::ByteExact { start, end } => (EvidenceLocation::ByteExact, Some((start, end))),
+        Located::Normalised { start, end } => (EvidenceLocation::Normalised, Some((start, end))),
+        Located::Unlocated => (EvidenceLocation::Unlocated, None),
+        Located::NoQuote => (EvidenceLocation::None, None),
+    };
+    let report = &docket.reports[game.case].text;
+    Ok(FindingView {
+        kind: finding.kind.to_string(),
+        verdict: finding.verdict.to_string(),
+        polarity: finding.polarity.to_string(),
+        a: side(game.a, finding.a),
+        b: side(game.b, finding.b),
+        category: charge.map(|charge| charge.category.label().to_string()),
+        charged: charge.map(|charge| {
+            let source = match charge.side {
+                Side::A => game.a,
+                Side::B => game.b,
+            };
+            docket.sources[source].to_string()
+        }),
+        points: charge.zip(rubric).map_or(0.0, |(charge, rubric)| rubric.weights()[charge.category]),
+        rationale: Some(finding.rationale.clone()),
+        evidence: Some(finding.evidence.clone()),
+        location,
+        span: bytes.map(|(start, end)| Utf16Span::from_bytes(report, start, end)).transpose()?,
+        valid: true,
+        errors: if finding.within_tolerance { vec!["the two times are the same under the tolerance".into()] } else { Vec::new() },
+    })
+}

@@ -1,0 +1,75 @@
+//! Text in a drawing: escaping, and an estimate of its width.
+//!
+//! SVG has no line breaking and the fonts of the reader are unknown, so widths are estimated on the wide side.
+
+/// Escapes text for XML content and quoted attributes; characters that XML forbids become the replacement character.
+pub(super) fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            '\n' | '\r' | '\t' => out.push(' '),
+            '\u{fffe}' | '\u{ffff}' => out.push(char::REPLACEMENT_CHARACTER),
+            c if c.is_control() => out.push(char::REPLACEMENT_CHARACTER),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Estimated width of `text` at a font size, in the unit of the size.
+pub(super) fn width(text: &str, size: f64) -> f64 {
+    text.chars().map(|c| advance(c) * size).sum()
+}
+
+/// The text itself, or its beginning with an ellipsis, so that it is estimated to fit into `room`.
+pub(super) fn shorten(text: &str, size: f64, room: f64) -> String {
+    if width(text, size) <= room {
+        return text.to_owned();
+    }
+    let mut left = room - width("…", size);
+    let kept: String = text
+        .chars()
+        .take_while(|&c| {
+            left -= advance(c) * size;
+            left >= 0.0
+        })
+        .collect();
+    format!("{}…", kept.trim_end())
+}
+
+/// Estimated advance of a character in ems, for the sans serif faces that systems use.
+fn advance(c: char) -> f64 {
+    match c {
+        '\u{300}'..='\u{36f}' | '\u{200b}'..='\u{200f}' | '\u{fe00}'..='\u{fe0f}' => 0.0,
+        'i' | 'j' | 'l' | 'I' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' | ' ' => 0.32,
+        'f' | 'r' | 't' | '-' | '(' | ')' | '[' | ']' | '/' | '"' => 0.42,
+        'm' | 'w' | 'M' | 'W' | '%' | '@' | '…' => 0.95,
+        'A'..='Z' => 0.72,
+        c if (c as u32) < 0x1100 => 0.6,
+        _ => 1.1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_from_data_can_end_an_element() {
+        let hostile = "</text><script>\"'&\u{0}\u{ffff}\n";
+        assert_eq!(escape(hostile), "&lt;/text&gt;&lt;script&gt;&quot;&#39;&amp;\u{fffd}\u{fffd} ");
+    }
+
+    #[test]
+    fn long_text_is_cut_at_a_character() {
+        assert_eq!(shorten("short", 15.0, 200.0), "short");
+        let cut = shorten(&"日本語".repeat(40), 15.0, 200.0);
+        assert!(cut.ends_with('…') && width(&cut, 15.0) <= 200.0, "{cut}");
+        assert_eq!(shorten("anything", 15.0, 0.0), "…");
+    }
+}

@@ -1,0 +1,14 @@
+//! Report: tables (text, CSV, JSON), SVG figures and one self-contained HTML file.
+//!
+//! This layer turns plain view structs into bytes. It knows nothing of pipelines, measures, stores or engines: whoever
+//! has the numbers fills the views. Equal views give equal bytes; no clock, path, locale or environment is consulted.
+
+pub mod error;
+pub mod figure;
+pub mod page;
+pub mod table;
+
+pub use error::ReportError;
+pub use figure::{ErrorProfileFigure, LeaderboardFigure, LeaderboardScale, Svg};
+pub use page::GavelPage;
+pub use table::{Align, Cell, Column, Table};
