@@ -199,3 +199,6 @@ impl OwnedChecker {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
