@@ -1,5 +1,7 @@
 //! Golden values of the game statistics: every case and every output field of each file.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 mod golden_compare;
 
 use assize::measure::bootstrap::{CaseShares, bootstrap_indices};
@@ -28,10 +30,7 @@ fn index(names: &[String], name: &Value) -> usize {
 
 /// One entry a name, in order.
 fn keyed<T: serde::Serialize>(names: &[String], value: impl Fn(usize) -> T) -> Value {
-    let entries = names
-        .iter()
-        .enumerate()
-        .map(|(i, name)| (name.clone(), json!(value(i))));
+    let entries = names.iter().enumerate().map(|(i, name)| (name.clone(), json!(value(i))));
     Value::Object(entries.collect::<Map<_, _>>())
 }
 
@@ -40,11 +39,7 @@ fn games(input: &Value, entrants: &[String], cases: &[String]) -> Vec<Game> {
     let list = input["games"].as_array().unwrap();
     list.iter()
         .map(|game| Game {
-            case: if cases.is_empty() {
-                0
-            } else {
-                index(cases, &game["case"])
-            },
+            case: if cases.is_empty() { 0 } else { index(cases, &game["case"]) },
             a: index(entrants, &game["a"]),
             b: index(entrants, &game["b"]),
             share_a: game["share_a"].as_f64().unwrap(),
@@ -59,8 +54,7 @@ fn gavel_tolerance() {
         |_| golden.allowed("abs"),
         |input| {
             let differs = |distance| {
-                let rule =
-                    ToleranceRule::new(input["floor_h"].as_f64().unwrap(), distance).unwrap();
+                let rule = ToleranceRule::new(input["floor_h"].as_f64().unwrap(), distance).unwrap();
                 times_differ(input["t_a"].as_f64(), input["t_b"].as_f64(), &rule)
             };
             json!({
@@ -96,13 +90,7 @@ fn gavel_scoring() {
 #[test]
 fn bradley_terry() {
     let golden = Golden::load("bradley_terry");
-    let tolerance = |path: &str| {
-        golden.allowed(if path.contains(".beta[") {
-            "abs_beta"
-        } else {
-            "abs_rating"
-        })
-    };
+    let tolerance = |path: &str| golden.allowed(if path.contains(".beta[") { "abs_beta" } else { "abs_rating" });
     golden.check(tolerance, |input| {
         let entrants: Vec<String> = read(&input["entrants"]);
         let ratings = |answer: &BradleyTerry| json!(answer.fit.as_ref().map(|fit| &fit.ratings));
@@ -111,11 +99,7 @@ fn bradley_terry() {
                 .as_array()
                 .unwrap()
                 .iter()
-                .map(|row| Meeting {
-                    a: index(&entrants, &row[0]),
-                    b: index(&entrants, &row[1]),
-                    n_games: read(&row[2]),
-                })
+                .map(|row| Meeting { a: index(&entrants, &row[0]), b: index(&entrants, &row[1]), n_games: read(&row[2]) })
                 .collect();
             let answer = fit_totals(&read::<Vec<f64>>(&input["mean_share"]), &schedule).unwrap();
             return json!({"mle_exists": answer.mle_exists(), "ratings": ratings(&answer)});
@@ -144,8 +128,7 @@ fn bt_bootstrap() {
             let games = games(input, &entrants, &cases);
             let point = fit(&PairShares::from_games(entrants.len(), &games).unwrap()).unwrap();
             let shares = CaseShares::from_games(entrants.len(), cases.len(), &games).unwrap();
-            let boot =
-                bootstrap_indices(&shares, &read::<Vec<Vec<usize>>>(&input["indices"])).unwrap();
+            let boot = bootstrap_indices(&shares, &read::<Vec<Vec<usize>>>(&input["indices"])).unwrap();
             let intervals = boot.ratings.intervals(0.95).unwrap();
             json!({
                 "ratings": point.fit.map(|fit| fit.ratings),
@@ -164,16 +147,11 @@ fn error_profile() {
         |input| {
             let entrants: Vec<String> = read(&input["entrants"]);
             let list = input["games"].as_array().unwrap();
-            let findings: Vec<Vec<Discrepancy>> =
-                list.iter().map(|g| read(&g["findings"])).collect();
+            let findings: Vec<Vec<Discrepancy>> = list.iter().map(|g| read(&g["findings"])).collect();
             let games: Vec<_> = list
                 .iter()
                 .zip(&findings)
-                .map(|(game, findings)| JudgedGame {
-                    a: index(&entrants, &game["a"]),
-                    b: index(&entrants, &game["b"]),
-                    findings,
-                })
+                .map(|(game, findings)| JudgedGame { a: index(&entrants, &game["a"]), b: index(&entrants, &game["b"]), findings })
                 .collect();
             let n_reports = input["reports"].as_array().unwrap().len() as u32;
             let profile = ErrorProfile::from_games(entrants.len(), n_reports, &games).unwrap();
@@ -204,8 +182,7 @@ fn quotes() {
                 None => json!(index.locate(input["quote"].as_str()).check()),
                 Some(quotes) => {
                     let quotes = quotes.as_array().unwrap().iter();
-                    let located: Vec<_> =
-                        quotes.map(|quote| index.locate(quote.as_str())).collect();
+                    let located: Vec<_> = quotes.map(|quote| index.locate(quote.as_str())).collect();
                     let tally: QuoteTally = located.iter().collect();
                     json!({
                         "n_quoted": tally.n_quoted,
@@ -246,8 +223,7 @@ fn mm_share() {
                 "mean_case_share": result.mean_case_share,
             });
             if let Some(indices) = input.get("indices") {
-                let draws =
-                    PooledShareDraws::from_indices(&cases, &read::<Vec<Vec<usize>>>(indices));
+                let draws = PooledShareDraws::from_indices(&cases, &read::<Vec<Vec<usize>>>(indices));
                 let interval = draws.unwrap().interval(0.95).unwrap();
                 answer["ci95"] = json!(interval.map(|i| [i.lo, i.hi]));
             }
@@ -259,19 +235,14 @@ fn mm_share() {
 #[test]
 #[should_panic(expected = "worst at x.b[1]")]
 fn the_comparison_names_the_worst_number() {
-    let (got, want) = (
-        json!({"a": 1.1, "b": [0, 3.0]}),
-        json!({"a": 1.0, "b": [0, 2.0]}),
-    );
+    let (got, want) = (json!({"a": 1.1, "b": [0, 3.0]}), json!({"a": 1.0, "b": [0, 2.0]}));
     assert_matches("x", &got, &want, |_| 0.01);
 }
 
 #[test]
 #[should_panic(expected = "x.a")]
 fn the_comparison_refuses_what_is_not_finite() {
-    assert_matches("x", &json!({"a": f64::NAN}), &json!({"a": 1.0}), |_| {
-        f64::INFINITY
-    });
+    assert_matches("x", &json!({"a": f64::NAN}), &json!({"a": 1.0}), |_| f64::INFINITY);
 }
 
 #[test]

@@ -8,9 +8,11 @@ use std::path::PathBuf;
 /// Runs long dockets of clinical cases before a local judge: offline, batched, resumable.
 #[derive(Debug, Parser)]
 #[command(name = "assize", version, max_term_width = 110)]
-#[command(after_help = "Exit codes: 0 done, 1 internal failure, 2 wrong usage or input, 3 a model or prompt is not what its card names, \
+#[command(
+    after_help = "Exit codes: 0 done, 1 internal failure, 2 wrong usage or input, 3 a model or prompt is not what its card names, \
     4 finished with failed or pending items, 5 interrupted (the same command goes on).\n\n\
-    Example:\n  assize init trial && assize check trial && assize run trial")]
+    Example:\n  assize init trial && assize check trial && assize run trial"
+)]
 pub struct Args {
     #[command(flatten)]
     pub global: GlobalArgs,

@@ -45,9 +45,10 @@ impl Failure {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         let status = match error {
-            StoreError::NotAStore { .. } | StoreError::NewerVersion { .. } | StoreError::BadFormat { .. } | StoreError::Busy { .. } => {
-                ExitStatus::Usage
-            }
+            StoreError::NotAStore { .. }
+            | StoreError::NewerVersion { .. }
+            | StoreError::BadFormat { .. }
+            | StoreError::Busy { .. } => ExitStatus::Usage,
             _ => ExitStatus::Internal,
         };
         Self::new(status, error)

@@ -23,7 +23,11 @@ impl Progress {
         let thread = (!quiet).then(|| {
             let (done, over) = (Arc::clone(&done), Arc::clone(&over));
             std::thread::spawn(move || {
-                if std::io::stderr().is_terminal() { bar(n_games, &stats, &done, &over) } else { lines(n_games, &stats, &done, &over) }
+                if std::io::stderr().is_terminal() {
+                    bar(n_games, &stats, &done, &over)
+                } else {
+                    lines(n_games, &stats, &done, &over)
+                }
             })
         });
         Self { done, over, thread }
@@ -71,7 +75,8 @@ fn lines(n_games: usize, stats: &EngineStats, done: &AtomicUsize, over: &AtomicB
             let n = done.load(Ordering::Relaxed);
             let rest = speed_and_rest(n_games, n, stats, started, &mut first_computed);
             eprintln!("judging: {n} of {n_games} games, {rest}");
-            next = started.elapsed() + if next < Duration::from_secs(30) { Duration::from_secs(10) } else { Duration::from_secs(30) };
+            next = started.elapsed()
+                + if next < Duration::from_secs(30) { Duration::from_secs(10) } else { Duration::from_secs(30) };
         }
         std::thread::sleep(TICK);
     }

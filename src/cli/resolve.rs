@@ -65,9 +65,13 @@ pub fn plan(args: &StudyArgs, mut study: Study) -> Result<Plan, Failure> {
     let root = study.root().to_path_buf();
     let manifest = study.manifest.clone();
     let card_base = if args.card.is_some() { PathBuf::new() } else { root.clone() };
-    let card = ModelCard::find(args.card.as_deref().unwrap_or(&manifest.judge.card), &card_base).map_err(Failure::verification)?;
+    let card =
+        ModelCard::find(args.card.as_deref().unwrap_or(&manifest.judge.card), &card_base).map_err(Failure::verification)?;
     if card.kind != ModelKind::Judge {
-        return Err(Failure::usage(format_args!("model card `{}` is an encoder, a judge is needed; see `assize models list`", card.name)));
+        return Err(Failure::usage(format_args!(
+            "model card `{}` is an encoder, a judge is needed; see `assize models list`",
+            card.name
+        )));
     }
     let prompt = Prompt::find(&manifest.judge.prompt, &root).map_err(Failure::verification)?;
     let model_dir = match (&args.model_dir, &manifest.judge.model_dir) {
@@ -76,7 +80,9 @@ pub fn plan(args: &StudyArgs, mut study: Study) -> Result<Plan, Failure> {
         (None, None) => PathBuf::from(".models"),
     };
     let cores = std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX));
-    let positive = |name: &str, value: u32| if value > 0 { Ok(value) } else { Err(Failure::usage(format_args!("{name} must be at least 1"))) };
+    let positive = |name: &str, value: u32| {
+        if value > 0 { Ok(value) } else { Err(Failure::usage(format_args!("{name} must be at least 1"))) }
+    };
     let llama = LlamaSettings {
         numerics: args.numerics.unwrap_or(manifest.judge.numerics),
         context_tokens: manifest.judge.context_tokens.or(card.context_tokens).unwrap_or_default(),
@@ -110,8 +116,11 @@ pub fn plan(args: &StudyArgs, mut study: Study) -> Result<Plan, Failure> {
         bootstrap_seed: manifest.scoring.bootstrap_seed,
     };
     let intake = intake(&study)?;
-    let mut left_out: Vec<String> =
-        study.left_out.iter().map(|case| format!("{}: report of {} bytes is over max_report_bytes", case.case, case.bytes)).collect();
+    let mut left_out: Vec<String> = study
+        .left_out
+        .iter()
+        .map(|case| format!("{}: report of {} bytes is over max_report_bytes", case.case, case.bytes))
+        .collect();
     left_out.extend(study.missing.iter().map(|missing| format!("{}: no timeline by {}", missing.case, missing.source)));
     let docket = Docket::take_from(&mut study);
     Ok(Plan {
@@ -140,23 +149,37 @@ pub fn settings_shown(plan: &Plan) -> Vec<(String, String)> {
         ("finding schema", plan.judge.finding_schema.to_string()),
         ("reply", plan.judge.reply.to_string()),
         ("most findings", plan.judge.max_findings.to_string()),
-        ("most evidence and rationale characters", format!("{} and {}", JudgeSettings::MAX_EVIDENCE_CHARS, JudgeSettings::MAX_RATIONALE_CHARS)),
+        (
+            "most evidence and rationale characters",
+            format!("{} and {}", JudgeSettings::MAX_EVIDENCE_CHARS, JudgeSettings::MAX_RATIONALE_CHARS),
+        ),
         ("most reply tokens", plan.judge.max_reply_tokens.to_string()),
         ("attempts", plan.judge.max_attempts.to_string()),
         ("seed of sides", plan.judge.seed.to_string()),
         ("time tolerance", format!("max({} h, 10%)", plan.judge.tolerance_floor_hours)),
-        ("games without a decisive finding", if plan.scoring.empty_games == EmptyGames::Draw { "draw" } else { "left out" }.into()),
+        (
+            "games without a decisive finding",
+            if plan.scoring.empty_games == EmptyGames::Draw { "draw" } else { "left out" }.into(),
+        ),
         ("partial games", if plan.scoring.include_partial_games { "included" } else { "left out" }.into()),
         ("rubrics", plan.scoring.rubrics.iter().map(|rubric| rubric.as_str()).collect::<Vec<_>>().join(", ")),
         (
             "bootstrap",
-            format!("{} case resamples, seed {}, {}", plan.scoring.bootstrap_resamples, plan.scoring.bootstrap_seed, crate::measure::resample::GENERATOR),
+            format!(
+                "{} case resamples, seed {}, {}",
+                plan.scoring.bootstrap_resamples,
+                plan.scoring.bootstrap_seed,
+                crate::measure::resample::GENERATOR
+            ),
         ),
     ];
     match (&plan.card.served, plan.engine()) {
         (Some(served), _) => shown.push(("served model", format!("{}, revision {}", served.model, served.revision))),
         (None, engine) => {
-            shown.push(("weights", plan.card.files.iter().map(|file| format!("sha256 {}", &file.sha256[..12])).collect::<Vec<_>>().join(", ")));
+            shown.push((
+                "weights",
+                plan.card.files.iter().map(|file| format!("sha256 {}", &file.sha256[..12])).collect::<Vec<_>>().join(", "),
+            ));
             if let Some(engine) = engine {
                 shown.push(("numerics", if engine.numerics == Numerics::Exact { "exact" } else { "fast" }.into()));
                 shown.push(("engine", format!("{} on {}, {}", engine.backend, engine.device_class, engine.version)));

@@ -17,7 +17,12 @@ pub const ENGINE_VERSION: &str = "llama-cpp-sys-2 0.1.161, decoding 1";
 #[serde(rename_all = "snake_case")]
 pub enum ModelIdentity {
     /// Weight files by hash, chat template by hash, its switches.
-    Local { files: Vec<String>, template: String, switches: BTreeMap<String, serde_json::Value>, reasoning: Option<(String, String)> },
+    Local {
+        files: Vec<String>,
+        template: String,
+        switches: BTreeMap<String, serde_json::Value>,
+        reasoning: Option<(String, String)>,
+    },
     /// A model on somebody's server.
     Served { model: String, revision: String },
 }

@@ -19,6 +19,9 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+/// Requests that wait for one that is being computed.
+type Waiters = Vec<oneshot::Sender<Result<Record, GenerateError>>>;
+
 /// Answers requests from the store or a generator.
 pub struct Engine {
     store: Arc<Store>,
@@ -28,7 +31,7 @@ pub struct Engine {
     stop: Arc<AtomicBool>,
     stats: Arc<EngineStats>,
     pending: Mutex<Vec<PendingItem>>,
-    in_flight: Mutex<HashMap<ItemKey, Vec<oneshot::Sender<Result<Record, GenerateError>>>>>,
+    in_flight: Mutex<HashMap<ItemKey, Waiters>>,
 }
 
 impl Engine {
@@ -102,7 +105,7 @@ impl Engine {
         result
     }
 
-    fn in_flight(&self) -> std::sync::MutexGuard<'_, HashMap<ItemKey, Vec<oneshot::Sender<Result<Record, GenerateError>>>>> {
+    fn in_flight(&self) -> std::sync::MutexGuard<'_, HashMap<ItemKey, Waiters>> {
         self.in_flight.lock().expect("no thread panics while it holds the list of items in flight")
     }
 
@@ -126,9 +129,8 @@ impl Engine {
             max_reply_tokens: request.max_reply_tokens,
             done,
         });
-        let generated = reply
-            .await
-            .map_err(|_| GenerateError::Engine { reason: "its thread ended; see the messages above".into() })?;
+        let generated =
+            reply.await.map_err(|_| GenerateError::Engine { reason: "its thread ended; see the messages above".into() })?;
         let record = match generated {
             Generated::Interrupted => return Err(GenerateError::Interrupted),
             Generated::Lost { reason } => return Err(GenerateError::Engine { reason }),

@@ -28,11 +28,7 @@ impl CaseShares {
     ///
     /// # Errors
     /// An entrant or case out of range, an entrant against itself, a share that is no number in [0, 1].
-    pub fn from_games(
-        n_entrants: usize,
-        n_cases: usize,
-        games: &[Game],
-    ) -> Result<Self, MeasureError> {
+    pub fn from_games(n_entrants: usize, n_cases: usize, games: &[Game]) -> Result<Self, MeasureError> {
         let n = n_entrants;
         let mut won = vec![0.0; n_cases * n * n];
         for (position, game) in games.iter().enumerate() {
@@ -42,11 +38,7 @@ impl CaseShares {
             case[game.a * n + game.b] += game.share_a;
             case[game.b * n + game.a] += 1.0 - game.share_a;
         }
-        Ok(Self {
-            n_entrants,
-            n_cases,
-            won,
-        })
+        Ok(Self { n_entrants, n_cases, won })
     }
 
     /// Adds every case as often as it was drawn.
@@ -79,10 +71,7 @@ pub struct EntrantDraws {
 impl EntrantDraws {
     /// Takes one column range of the result table; NaN marks an undefined statistic there.
     fn gather(n_entrants: usize, rows: &[f64], first: usize) -> Self {
-        let mut draws = Self {
-            values: vec![Vec::new(); n_entrants],
-            n_undefined: vec![0; n_entrants],
-        };
+        let mut draws = Self { values: vec![Vec::new(); n_entrants], n_undefined: vec![0; n_entrants] };
         for row in rows.chunks_exact((2 * n_entrants).max(1)) {
             for (entrant, &value) in row[first..first + n_entrants].iter().enumerate() {
                 if value.is_nan() {
@@ -100,10 +89,7 @@ impl EntrantDraws {
     /// # Errors
     /// A level outside (0, 1).
     pub fn intervals(&self, level: f64) -> Result<Vec<Option<Interval>>, MeasureError> {
-        self.values
-            .iter()
-            .map(|values| percentile_interval(values, level))
-            .collect()
+        self.values.iter().map(|values| percentile_interval(values, level)).collect()
     }
 }
 
@@ -128,10 +114,7 @@ pub struct Bootstrap {
 /// # Source
 /// gavel.txt, "Scoring": 2,000 report-level resamples that keep all pairings of a report together.
 pub fn bootstrap(cases: &CaseShares, n_resamples: usize, seed: u64) -> Bootstrap {
-    let sampler = CaseResampler {
-        seed,
-        n_cases: cases.n_cases,
-    };
+    let sampler = CaseResampler { seed, n_cases: cases.n_cases };
     run(cases, n_resamples, |resample, drawn| {
         for case in sampler.indices(resample as u64) {
             drawn[case] += 1;
@@ -143,10 +126,7 @@ pub fn bootstrap(cases: &CaseShares, n_resamples: usize, seed: u64) -> Bootstrap
 ///
 /// # Errors
 /// A case index out of range.
-pub fn bootstrap_indices(
-    cases: &CaseShares,
-    resamples: &[Vec<usize>],
-) -> Result<Bootstrap, MeasureError> {
+pub fn bootstrap_indices(cases: &CaseShares, resamples: &[Vec<usize>]) -> Result<Bootstrap, MeasureError> {
     check_indices(resamples, cases.n_cases)?;
     Ok(run(cases, resamples.len(), |resample, drawn| {
         for &case in &resamples[resample] {
@@ -162,41 +142,31 @@ struct Workspace {
     beta: Vec<f64>,
 }
 
-fn run(
-    cases: &CaseShares,
-    n_resamples: usize,
-    draw: impl Fn(usize, &mut [u32]) + Sync,
-) -> Bootstrap {
+fn run(cases: &CaseShares, n_resamples: usize, draw: impl Fn(usize, &mut [u32]) + Sync) -> Bootstrap {
     let n = cases.n_entrants;
     let start = full_sample_beta(cases);
     // One row a resample: N ratings, then N mean shares, NaN where undefined.
     let mut rows = vec![f64::NAN; n_resamples * 2 * n];
-    rows.par_chunks_mut((2 * n).max(1))
-        .enumerate()
-        .for_each_init(
-            || Workspace {
-                solver: Solver::new(n),
-                drawn: vec![0; cases.n_cases],
-                beta: vec![0.0; n],
-            },
-            |work, (resample, row)| {
-                work.drawn.fill(0);
-                draw(resample, &mut work.drawn);
-                cases.sum_into(&work.drawn, work.solver.won_mut());
-                let (ratings, shares) = row.split_at_mut(n);
-                for (entrant, share) in shares.iter_mut().enumerate() {
-                    *share = work.solver.mean_share(entrant).unwrap_or(f64::NAN);
-                }
-                if work.solver.mle_exists() {
-                    work.beta.copy_from_slice(&start);
-                    if work.solver.maximise(&mut work.beta).is_ok() {
-                        for (out, &beta) in ratings.iter_mut().zip(&work.beta) {
-                            *out = rating(beta);
-                        }
+    rows.par_chunks_mut((2 * n).max(1)).enumerate().for_each_init(
+        || Workspace { solver: Solver::new(n), drawn: vec![0; cases.n_cases], beta: vec![0.0; n] },
+        |work, (resample, row)| {
+            work.drawn.fill(0);
+            draw(resample, &mut work.drawn);
+            cases.sum_into(&work.drawn, work.solver.won_mut());
+            let (ratings, shares) = row.split_at_mut(n);
+            for (entrant, share) in shares.iter_mut().enumerate() {
+                *share = work.solver.mean_share(entrant).unwrap_or(f64::NAN);
+            }
+            if work.solver.mle_exists() {
+                work.beta.copy_from_slice(&start);
+                if work.solver.maximise(&mut work.beta).is_ok() {
+                    for (out, &beta) in ratings.iter_mut().zip(&work.beta) {
+                        *out = rating(beta);
                     }
                 }
-            },
-        );
+            }
+        },
+    );
     let ratings = EntrantDraws::gather(n, &rows, 0);
     Bootstrap {
         n_resamples,
@@ -230,12 +200,7 @@ mod tests {
             for a in 0..n_entrants {
                 for b in a + 1..n_entrants {
                     let share_a = ((a * 11 + b * 5 + case * 7) % 23) as f64 / 22.0;
-                    games.push(Game {
-                        case,
-                        a,
-                        b,
-                        share_a,
-                    });
+                    games.push(Game { case, a, b, share_a });
                 }
             }
         }
@@ -249,14 +214,8 @@ mod tests {
         let indices = vec![vec![0, 0, 3, 5, 5, 5], vec![1, 2, 3, 4, 5, 0]];
         let boot = bootstrap_indices(&cases, &indices).unwrap();
         for (r, resample) in indices.iter().enumerate() {
-            let drawn: Vec<_> = resample
-                .iter()
-                .flat_map(|&c| games.iter().filter(move |g| g.case == c).copied())
-                .collect();
-            let fit = fit(&PairShares::from_games(5, &drawn).unwrap())
-                .unwrap()
-                .fit
-                .unwrap();
+            let drawn: Vec<_> = resample.iter().flat_map(|&c| games.iter().filter(move |g| g.case == c).copied()).collect();
+            let fit = fit(&PairShares::from_games(5, &drawn).unwrap()).unwrap().fit.unwrap();
             for entrant in 0..5 {
                 assert!((boot.ratings.values[entrant][r] - fit.ratings[entrant]).abs() < 1e-8);
                 let shares: Vec<_> = drawn
@@ -277,11 +236,7 @@ mod tests {
     fn any_number_of_threads_gives_equal_bytes() {
         let cases = CaseShares::from_games(5, 9, &games(5, 9)).unwrap();
         let with = |n_threads| {
-            rayon::ThreadPoolBuilder::new()
-                .num_threads(n_threads)
-                .build()
-                .unwrap()
-                .install(|| bootstrap(&cases, 300, 20_260_904))
+            rayon::ThreadPoolBuilder::new().num_threads(n_threads).build().unwrap().install(|| bootstrap(&cases, 300, 20_260_904))
         };
         let one = with(1);
         assert_eq!(one, with(2));
@@ -291,12 +246,7 @@ mod tests {
 
     #[test]
     fn resamples_without_a_fit_are_counted_and_still_give_shares() {
-        let lopsided = |case, share_a| Game {
-            case,
-            a: 0,
-            b: 1,
-            share_a,
-        };
+        let lopsided = |case, share_a| Game { case, a: 0, b: 1, share_a };
         let cases = CaseShares::from_games(2, 2, &[lopsided(0, 1.0), lopsided(1, 0.25)]).unwrap();
         let boot = bootstrap_indices(&cases, &[vec![0, 0], vec![0, 1], vec![1, 1]]).unwrap();
         assert_eq!((boot.n_resamples, boot.n_failed), (3, 1));
@@ -313,12 +263,7 @@ mod tests {
 
     #[test]
     fn a_source_absent_from_a_resample_has_no_share_there() {
-        let games = [Game {
-            case: 0,
-            a: 0,
-            b: 1,
-            share_a: 0.5,
-        }];
+        let games = [Game { case: 0, a: 0, b: 1, share_a: 0.5 }];
         let cases = CaseShares::from_games(2, 2, &games).unwrap();
         let boot = bootstrap_indices(&cases, &[vec![1, 1], vec![0, 1]]).unwrap();
         assert_eq!(boot.mean_shares.n_undefined, vec![1, 1]);
@@ -341,21 +286,12 @@ mod tests {
     fn relabelling_and_swapping_leave_the_draws() {
         let games = games(4, 7);
         let label = [2, 0, 3, 1];
-        let relabelled: Vec<_> = games
-            .iter()
-            .map(|g| Game {
-                case: g.case,
-                a: label[g.b],
-                b: label[g.a],
-                share_a: 1.0 - g.share_a,
-            })
-            .collect();
+        let relabelled: Vec<_> =
+            games.iter().map(|g| Game { case: g.case, a: label[g.b], b: label[g.a], share_a: 1.0 - g.share_a }).collect();
         let base = bootstrap(&CaseShares::from_games(4, 7, &games).unwrap(), 50, 3);
         let other = bootstrap(&CaseShares::from_games(4, 7, &relabelled).unwrap(), 50, 3);
         for (entrant, &renamed) in label.iter().enumerate() {
-            let pairs = base.ratings.values[entrant]
-                .iter()
-                .zip(&other.ratings.values[renamed]);
+            let pairs = base.ratings.values[entrant].iter().zip(&other.ratings.values[renamed]);
             assert!(pairs.clone().all(|(x, y)| (x - y).abs() < 1e-7));
         }
         assert_eq!(base.n_failed, other.n_failed);

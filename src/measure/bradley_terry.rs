@@ -137,12 +137,7 @@ pub fn fit(shares: &PairShares) -> Result<BradleyTerry, MeasureError> {
             Some(Fit::from_beta(beta))
         }
     };
-    Ok(BradleyTerry {
-        reason,
-        components,
-        tiers,
-        fit,
-    })
+    Ok(BradleyTerry { reason, components, tiers, fit })
 }
 
 /// How often two entrants met.
@@ -165,10 +160,7 @@ pub struct Meeting {
 pub fn fit_totals(mean_shares: &[f64], schedule: &[Meeting]) -> Result<BradleyTerry, MeasureError> {
     let n = mean_shares.len();
     if n > MAX_TOTALS_ENTRANTS {
-        return Err(MeasureError::TooManyEntrants {
-            limit: MAX_TOTALS_ENTRANTS,
-            got: n,
-        });
+        return Err(MeasureError::TooManyEntrants { limit: MAX_TOTALS_ENTRANTS, got: n });
     }
     for (entrant, &share) in mean_shares.iter().enumerate() {
         check_share(entrant, share)?;
@@ -179,9 +171,7 @@ pub fn fit_totals(mean_shares: &[f64], schedule: &[Meeting]) -> Result<BradleyTe
         games[meeting.a * n + meeting.b] += f64::from(meeting.n_games);
         games[meeting.b * n + meeting.a] += f64::from(meeting.n_games);
     }
-    let mut scores: Vec<f64> = (0..n)
-        .map(|i| mean_shares[i] * games[i * n..(i + 1) * n].iter().sum::<f64>())
-        .collect();
+    let mut scores: Vec<f64> = (0..n).map(|i| mean_shares[i] * games[i * n..(i + 1) * n].iter().sum::<f64>()).collect();
     let n_games = games.iter().sum::<f64>() / 2.0;
     let handed_out: f64 = scores.iter().sum();
     if handed_out > 0.0 {
@@ -206,12 +196,7 @@ pub fn fit_totals(mean_shares: &[f64], schedule: &[Meeting]) -> Result<BradleyTe
             Some(Fit::from_beta(beta))
         }
     };
-    Ok(BradleyTerry {
-        reason,
-        components,
-        tiers: Vec::new(),
-        fit,
-    })
+    Ok(BradleyTerry { reason, components, tiers: Vec::new(), fit })
 }
 
 /// Strong connectivity from totals: every proper group must score strictly more than the games
@@ -223,10 +208,7 @@ fn every_group_gives_and_takes(n: usize, scores: &[f64], games: &[f64]) -> bool 
     for group in 1..n_groups.saturating_sub(1) {
         let first = group.trailing_zeros() as usize;
         let rest = group & (group - 1);
-        let inside: f64 = (first + 1..n)
-            .filter(|&j| rest >> j & 1 == 1)
-            .map(|j| games[first * n + j])
-            .sum();
+        let inside: f64 = (first + 1..n).filter(|&j| rest >> j & 1 == 1).map(|j| games[first * n + j]).sum();
         surplus[group] = surplus[rest] + scores[first] - inside;
         if surplus[group] <= slack {
             return false;
@@ -240,12 +222,7 @@ mod tests {
     use super::*;
 
     fn game(a: usize, b: usize, share_a: f64) -> Game {
-        Game {
-            case: 0,
-            a,
-            b,
-            share_a,
-        }
+        Game { case: 0, a, b, share_a }
     }
 
     fn answer(n: usize, games: &[Game]) -> BradleyTerry {
@@ -290,24 +267,13 @@ mod tests {
 
     #[test]
     fn all_draws_are_all_1500() {
-        let games: Vec<_> = round_robin(6, 2)
-            .into_iter()
-            .map(|g| Game { share_a: 0.5, ..g })
-            .collect();
+        let games: Vec<_> = round_robin(6, 2).into_iter().map(|g| Game { share_a: 0.5, ..g }).collect();
         assert_eq!(answer(6, &games).fit.unwrap().ratings, vec![1500.0; 6]);
     }
 
     #[test]
     fn separated_entrants_are_named_best_first() {
-        let result = answer(
-            4,
-            &[
-                game(2, 3, 0.4),
-                game(0, 1, 0.6),
-                game(2, 0, 1.0),
-                game(1, 3, 0.0),
-            ],
-        );
+        let result = answer(4, &[game(2, 3, 0.4), game(0, 1, 0.6), game(2, 0, 1.0), game(1, 3, 0.0)]);
         assert_eq!(result.reason, Some(NoFit::NotStronglyConnected));
         assert_eq!(result.components, vec![vec![0, 1, 2, 3]]);
         assert_eq!(result.tiers, vec![vec![2, 3], vec![0, 1]]);
@@ -316,12 +282,7 @@ mod tests {
 
     #[test]
     fn impossible_games_are_refused() {
-        for bad in [
-            game(0, 2, 0.5),
-            game(1, 1, 0.5),
-            game(0, 1, f64::NAN),
-            game(0, 1, 1.5),
-        ] {
+        for bad in [game(0, 2, 0.5), game(1, 1, 0.5), game(0, 1, f64::NAN), game(0, 1, 1.5)] {
             assert!(PairShares::from_games(2, &[bad]).is_err(), "{bad:?}");
         }
     }
@@ -347,17 +308,11 @@ mod tests {
         let reordered: Vec<_> = games.iter().rev().copied().collect();
         assert_near(&answer(7, &reordered).fit.unwrap().ratings, &base, 1e-8);
 
-        let swapped: Vec<_> = games
-            .iter()
-            .map(|g| game(g.b, g.a, 1.0 - g.share_a))
-            .collect();
+        let swapped: Vec<_> = games.iter().map(|g| game(g.b, g.a, 1.0 - g.share_a)).collect();
         assert_near(&answer(7, &swapped).fit.unwrap().ratings, &base, 1e-8);
 
         let label = [3, 6, 0, 5, 1, 4, 2];
-        let relabelled: Vec<_> = games
-            .iter()
-            .map(|g| game(label[g.a], label[g.b], g.share_a))
-            .collect();
+        let relabelled: Vec<_> = games.iter().map(|g| game(label[g.a], label[g.b], g.share_a)).collect();
         let ratings = answer(7, &relabelled).fit.unwrap().ratings;
         let back: Vec<_> = label.iter().map(|&l| ratings[l]).collect();
         assert_near(&back, &base, 1e-8);
@@ -384,32 +339,19 @@ mod tests {
         for g in &games {
             mean[g.a] += g.share_a / 20.0;
             mean[g.b] += (1.0 - g.share_a) / 20.0;
-            schedule.push(Meeting {
-                a: g.a,
-                b: g.b,
-                n_games: 1,
-            });
+            schedule.push(Meeting { a: g.a, b: g.b, n_games: 1 });
         }
         let by_totals = fit_totals(&mean, &schedule).unwrap();
         assert_near(&by_totals.fit.unwrap().ratings, &by_games.ratings, 1e-8);
 
         let pair = |a, b, n_games| Meeting { a, b, n_games };
-        let one_way = fit_totals(
-            &[1.0, 0.25, 0.25],
-            &[pair(0, 1, 2), pair(0, 2, 2), pair(1, 2, 2)],
-        );
+        let one_way = fit_totals(&[1.0, 0.25, 0.25], &[pair(0, 1, 2), pair(0, 2, 2), pair(1, 2, 2)]);
         assert_eq!(one_way.unwrap().reason, Some(NoFit::NotStronglyConnected));
         let apart = fit_totals(&[0.5; 4], &[pair(0, 1, 2), pair(2, 3, 2)]);
         assert_eq!(apart.unwrap().reason, Some(NoFit::Disconnected));
         assert!(fit_totals(&[0.5; 21], &[]).is_err());
         assert!(fit_totals(&[f64::NAN, 0.5], &[pair(0, 1, 1)]).is_err());
-        assert_eq!(
-            fit_totals(&[], &[]).unwrap().fit.unwrap().ratings,
-            Vec::<f64>::new()
-        );
-        assert_eq!(
-            fit_totals(&[0.5], &[]).unwrap().fit.unwrap().ratings,
-            vec![1500.0]
-        );
+        assert_eq!(fit_totals(&[], &[]).unwrap().fit.unwrap().ratings, Vec::<f64>::new());
+        assert_eq!(fit_totals(&[0.5], &[]).unwrap().fit.unwrap().ratings, vec![1500.0]);
     }
 }

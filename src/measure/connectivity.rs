@@ -2,12 +2,7 @@
 //! took points.
 
 /// Marks what `start` reaches along edges, itself included.
-pub(super) fn mark_reachable(
-    start: usize,
-    edge: impl Fn(usize, usize) -> bool,
-    seen: &mut [bool],
-    pending: &mut Vec<usize>,
-) {
+pub(super) fn mark_reachable(start: usize, edge: impl Fn(usize, usize) -> bool, seen: &mut [bool], pending: &mut Vec<usize>) {
     seen.fill(false);
     seen[start] = true;
     pending.clear();

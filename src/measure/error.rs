@@ -43,9 +43,7 @@ pub enum MeasureError {
         entrant: usize,
     },
     /// A point share that is no number in [0, 1].
-    #[error(
-        "expected a share in [0, 1], got {share} at position {position}; hint: a game with no points is 0.5"
-    )]
+    #[error("expected a share in [0, 1], got {share} at position {position}; hint: a game with no points is 0.5")]
     ShareOutOfRange {
         /// Position in the list.
         position: usize,
@@ -63,9 +61,7 @@ pub enum MeasureError {
         got: f64,
     },
     /// Deciding whether a fit exists from totals alone needs every subset of entrants.
-    #[error(
-        "expected at most {limit} entrants with totals only, got {got}; hint: pass the games instead"
-    )]
+    #[error("expected at most {limit} entrants with totals only, got {got}; hint: pass the games instead")]
     TooManyEntrants {
         /// Most entrants answered.
         limit: usize,

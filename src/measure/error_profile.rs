@@ -42,11 +42,7 @@ impl ErrorProfile {
     ///
     /// # Errors
     /// An entrant out of range or against itself.
-    pub fn from_games(
-        n_entrants: usize,
-        n_reports: u32,
-        games: &[JudgedGame<'_>],
-    ) -> Result<Self, MeasureError> {
+    pub fn from_games(n_entrants: usize, n_reports: u32, games: &[JudgedGame<'_>]) -> Result<Self, MeasureError> {
         let mut profile = Self {
             counts: vec![PerCategory::default(); n_entrants],
             n_games: vec![0; n_entrants],
@@ -155,29 +151,13 @@ mod tests {
     use super::*;
 
     fn finding(kind: FindingType, verdict: Verdict) -> Discrepancy {
-        Discrepancy {
-            kind,
-            verdict,
-            polarity: Polarity::Present,
-            extra_side: None,
-        }
+        Discrepancy { kind, verdict, polarity: Polarity::Present, extra_side: None }
     }
 
     #[test]
     fn pooled_and_plain_means_differ_with_uneven_schedules() {
         let timing = [finding(FindingType::Timing, Verdict::A)];
-        let games = [
-            JudgedGame {
-                a: 0,
-                b: 1,
-                findings: &timing,
-            },
-            JudgedGame {
-                a: 0,
-                b: 2,
-                findings: &[],
-            },
-        ];
+        let games = [JudgedGame { a: 0, b: 1, findings: &timing }, JudgedGame { a: 0, b: 2, findings: &[] }];
         let profile = ErrorProfile::from_games(4, 2, &games).unwrap();
         let wrong_time = |rates: Option<PerCategory<f64>>| rates.unwrap()[Category::WrongTime];
         assert_eq!(wrong_time(profile.per_matchup(1)), 1.0);
@@ -199,11 +179,7 @@ mod tests {
         let one = ErrorProfile::from_games(1, 3, &[]).unwrap();
         assert_eq!(one.mean_per_report(), Some(PerCategory([0.0; 7])));
         assert_eq!(one.mean_per_matchup(), None);
-        let bad = JudgedGame {
-            a: 0,
-            b: 0,
-            findings: &[],
-        };
+        let bad = JudgedGame { a: 0, b: 0, findings: &[] };
         assert!(ErrorProfile::from_games(1, 1, &[bad]).is_err());
     }
 
@@ -216,16 +192,8 @@ mod tests {
             }
         }
         let mirrored: Vec<_> = findings.iter().rev().map(|f| f.swapped()).collect();
-        let game = JudgedGame {
-            a: 0,
-            b: 1,
-            findings: &findings,
-        };
-        let mirror = JudgedGame {
-            a: 1,
-            b: 0,
-            findings: &mirrored,
-        };
+        let game = JudgedGame { a: 0, b: 1, findings: &findings };
+        let mirror = JudgedGame { a: 1, b: 0, findings: &mirrored };
         let profile = ErrorProfile::from_games(2, 1, &[game]).unwrap();
         assert_eq!(profile, ErrorProfile::from_games(2, 1, &[mirror]).unwrap());
         // Two decided findings each of six kinds; the shared one is counted and charged to nobody.

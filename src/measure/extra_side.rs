@@ -56,9 +56,7 @@ pub fn extra_side(
         (None, None) => None,
         (Some(a), Some(b)) => {
             let wordings = HashSet::from([a, b]);
-            let rows = |timeline: &EventCounts| -> usize {
-                wordings.iter().map(|w| timeline.count_folded(w)).sum()
-            };
+            let rows = |timeline: &EventCounts| -> usize { wordings.iter().map(|w| timeline.count_folded(w)).sum() };
             match rows(timeline_a).cmp(&rows(timeline_b)) {
                 std::cmp::Ordering::Greater => Some(Side::A),
                 std::cmp::Ordering::Less => Some(Side::B),
@@ -88,10 +86,7 @@ mod tests {
         let none = EventCounts::default();
         assert_eq!(extra_side(Some("x"), None, &none, &none), Some(Side::A));
         assert_eq!(extra_side(None, Some("x"), &none, &none), Some(Side::B));
-        assert_eq!(
-            extra_side(Some(" "), Some("x"), &none, &none),
-            Some(Side::B)
-        );
+        assert_eq!(extra_side(Some(" "), Some("x"), &none, &none), Some(Side::B));
         assert_eq!(extra_side(None, None, &none, &none), None);
     }
 
@@ -100,14 +95,8 @@ mod tests {
         let a = EventCounts::new(["Fever", " fever ", "chest\u{a0} pain"]);
         let b = EventCounts::new(["FEVER", "Chest pain", "chest  pain"]);
         assert_eq!(a.count("fEVER"), 2);
-        assert_eq!(
-            extra_side(Some("fever"), Some("fever"), &a, &b),
-            Some(Side::A)
-        );
-        assert_eq!(
-            extra_side(Some("chest pain"), Some("chest pain"), &a, &b),
-            Some(Side::B)
-        );
+        assert_eq!(extra_side(Some("fever"), Some("fever"), &a, &b), Some(Side::A));
+        assert_eq!(extra_side(Some("chest pain"), Some("chest pain"), &a, &b), Some(Side::B));
         assert_eq!(extra_side(Some("cough"), Some("cough"), &a, &b), None);
     }
 
@@ -115,14 +104,8 @@ mod tests {
     fn two_wordings_count_together_and_the_answer_is_symmetric() {
         let a = EventCounts::new(["fever", "fever"]);
         let b = EventCounts::new(["febrile"]);
-        assert_eq!(
-            extra_side(Some("fever"), Some("febrile"), &a, &b),
-            Some(Side::A)
-        );
-        assert_eq!(
-            extra_side(Some("febrile"), Some("fever"), &b, &a),
-            Some(Side::B)
-        );
+        assert_eq!(extra_side(Some("fever"), Some("febrile"), &a, &b), Some(Side::A));
+        assert_eq!(extra_side(Some("febrile"), Some("fever"), &b, &a), Some(Side::B));
         assert_eq!(EventCounts::new(["É"]).count("é"), 1);
     }
 }

@@ -206,10 +206,8 @@ mod tests {
 
     #[test]
     fn discrepancy_reads_a_reply_with_more_fields() {
-        let found: Discrepancy = serde_json::from_str(
-            r#"{"type":"A_ONLY","verdict":"B","polarity":"absent","a_event":"x","b_event":null}"#,
-        )
-        .unwrap();
+        let found: Discrepancy =
+            serde_json::from_str(r#"{"type":"A_ONLY","verdict":"B","polarity":"absent","a_event":"x","b_event":null}"#).unwrap();
         assert_eq!(found.kind, FindingType::AOnly);
         assert_eq!(found.extra_side, None);
         assert_eq!(found.swapped().swapped(), found);

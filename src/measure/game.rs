@@ -26,29 +26,16 @@ impl Game {
 
     pub(crate) fn check_case(&self, position: usize, n_cases: usize) -> Result<(), MeasureError> {
         if self.case >= n_cases {
-            return Err(MeasureError::CaseOutOfRange {
-                position,
-                case: self.case,
-                n_cases,
-            });
+            return Err(MeasureError::CaseOutOfRange { position, case: self.case, n_cases });
         }
         Ok(())
     }
 }
 
-pub(crate) fn check_pair(
-    game: usize,
-    a: usize,
-    b: usize,
-    n_entrants: usize,
-) -> Result<(), MeasureError> {
+pub(crate) fn check_pair(game: usize, a: usize, b: usize, n_entrants: usize) -> Result<(), MeasureError> {
     for entrant in [a, b] {
         if entrant >= n_entrants {
-            return Err(MeasureError::EntrantOutOfRange {
-                game,
-                entrant,
-                n_entrants,
-            });
+            return Err(MeasureError::EntrantOutOfRange { game, entrant, n_entrants });
         }
     }
     if a == b {
@@ -71,12 +58,7 @@ mod tests {
 
     #[test]
     fn only_possible_games_pass() {
-        let game = Game {
-            case: 0,
-            a: 0,
-            b: 1,
-            share_a: 0.5,
-        };
+        let game = Game { case: 0, a: 0, b: 1, share_a: 0.5 };
         assert!(game.check(0, 2).is_ok());
         assert!(game.check(0, 1).is_err());
         assert!(Game { b: 0, ..game }.check(0, 2).is_err());

@@ -68,8 +68,7 @@ impl HeadToHead {
 
     /// The record of `source` against `opponent`; None for an index out of range.
     pub fn record(&self, source: usize, opponent: usize) -> Option<&Record> {
-        (source < self.n_sources && opponent < self.n_sources)
-            .then(|| &self.records[source * self.n_sources + opponent])
+        (source < self.n_sources && opponent < self.n_sources).then(|| &self.records[source * self.n_sources + opponent])
     }
 
     /// Wins, losses, ties and mean share of `source` over all opponents; None for an index out of range.
@@ -97,24 +96,14 @@ mod tests {
     use super::*;
 
     fn game(a: usize, b: usize, share_a: f64) -> Game {
-        Game {
-            case: 0,
-            a,
-            b,
-            share_a,
-        }
+        Game { case: 0, a, b, share_a }
     }
 
     #[test]
     fn both_directions_are_counted() {
-        let table =
-            HeadToHead::from_games(3, &[game(0, 1, 1.0), game(1, 0, 0.25), game(0, 1, 0.5)])
-                .unwrap();
+        let table = HeadToHead::from_games(3, &[game(0, 1, 1.0), game(1, 0, 0.25), game(0, 1, 0.5)]).unwrap();
         let ahead = table.record(0, 1).unwrap();
-        assert_eq!(
-            (ahead.n_games, ahead.wins, ahead.losses, ahead.ties),
-            (3, 2, 0, 1)
-        );
+        assert_eq!((ahead.n_games, ahead.wins, ahead.losses, ahead.ties), (3, 2, 0, 1));
         assert_eq!(ahead.mean_share, Some(0.75));
         let behind = table.record(1, 0).unwrap();
         assert_eq!((behind.wins, behind.losses, behind.ties), (0, 2, 1));
@@ -128,20 +117,9 @@ mod tests {
 
     #[test]
     fn swapping_and_reordering_change_nothing() {
-        let games = [
-            game(0, 1, 0.5 + f64::EPSILON / 2.0),
-            game(2, 1, 0.125),
-            game(0, 2, 0.75),
-        ];
-        let mirrored: Vec<_> = games
-            .iter()
-            .rev()
-            .map(|g| game(g.b, g.a, 1.0 - g.share_a))
-            .collect();
-        let (table, mirror) = (
-            HeadToHead::from_games(3, &games).unwrap(),
-            HeadToHead::from_games(3, &mirrored).unwrap(),
-        );
+        let games = [game(0, 1, 0.5 + f64::EPSILON / 2.0), game(2, 1, 0.125), game(0, 2, 0.75)];
+        let mirrored: Vec<_> = games.iter().rev().map(|g| game(g.b, g.a, 1.0 - g.share_a)).collect();
+        let (table, mirror) = (HeadToHead::from_games(3, &games).unwrap(), HeadToHead::from_games(3, &mirrored).unwrap());
         assert_eq!(table, mirror);
     }
 

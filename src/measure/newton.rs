@@ -98,11 +98,7 @@ impl Solver {
             last_step = self.largest_change();
             // Damping by ln(1 + d) / d never overshoots a logistic likelihood (generalised
             // self-concordance: Sun and Tran-Dinh 2019, doi:10.1007/s10107-018-1282-4).
-            let scale = if last_step <= FULL_STEP {
-                1.0
-            } else {
-                last_step.ln_1p() / last_step
-            };
+            let scale = if last_step <= FULL_STEP { 1.0 } else { last_step.ln_1p() / last_step };
             for (b, s) in beta.iter_mut().zip(&self.step) {
                 *b += scale * s;
             }
@@ -112,10 +108,7 @@ impl Solver {
                 return Ok(());
             }
         }
-        Err(MeasureError::NotConverged {
-            n_iterations,
-            last_step,
-        })
+        Err(MeasureError::NotConverged { n_iterations, last_step })
     }
 
     /// Gradient into `step` and negative Hessian into the lower triangle of `hessian`.

@@ -31,10 +31,7 @@ pub fn charge(finding: &Discrepancy) -> Option<Charge> {
         FindingType::Duplicate => Category::FalseDuplicate,
         FindingType::SharedUnsupported => return None,
     };
-    Some(Charge {
-        category,
-        side: winner.other(),
-    })
+    Some(Charge { category, side: winner.other() })
 }
 
 fn one_sided(owner: Side, winner: Side, polarity: Polarity) -> Category {
@@ -120,10 +117,7 @@ impl GamePoints {
                 counts.get_mut(charge.side)[charge.category] += 1;
             }
         }
-        let charged = PerSide {
-            a: rubric.points(&counts.a),
-            b: rubric.points(&counts.b),
-        };
+        let charged = PerSide { a: rubric.points(&counts.a), b: rubric.points(&counts.b) };
         let total_points = charged.a + charged.b;
         let draw = (charged.a - charged.b).abs() <= DRAW_RELATIVE * total_points;
         Self {
@@ -155,12 +149,7 @@ mod tests {
             for verdict in Verdict::ALL {
                 for polarity in Polarity::ALL {
                     for extra_side in [None, Some(Side::A), Some(Side::B)] {
-                        all.push(Discrepancy {
-                            kind,
-                            verdict,
-                            polarity,
-                            extra_side,
-                        });
+                        all.push(Discrepancy { kind, verdict, polarity, extra_side });
                     }
                 }
             }
@@ -172,10 +161,7 @@ mod tests {
     fn the_losing_side_is_always_charged() {
         for finding in all_findings() {
             let charge = charge(&finding);
-            assert_eq!(
-                charge.is_some(),
-                finding.verdict.is_decisive() && finding.kind != FindingType::SharedUnsupported
-            );
+            assert_eq!(charge.is_some(), finding.verdict.is_decisive() && finding.kind != FindingType::SharedUnsupported);
             if let Some(charge) = charge {
                 assert_eq!(Some(charge.side.other()), finding.verdict.winner());
             }
@@ -186,10 +172,7 @@ mod tests {
     fn swapping_the_sides_swaps_the_charges() {
         for finding in all_findings() {
             let swapped = charge(&finding.swapped());
-            let expected = charge(&finding).map(|c| Charge {
-                category: c.category,
-                side: c.side.other(),
-            });
+            let expected = charge(&finding).map(|c| Charge { category: c.category, side: c.side.other() });
             assert_eq!(swapped, expected, "{finding:?}");
         }
         let findings = &all_findings()[7..150];
@@ -222,21 +205,13 @@ mod tests {
             extra_side: None,
         };
         let game = GamePoints::score(&[finding], &Scheme::Default.into());
-        assert_eq!(
-            (game.n_decisive, game.empty, game.total_points),
-            (1, false, 0.0)
-        );
+        assert_eq!((game.n_decisive, game.empty, game.total_points), (1, false, 0.0));
         assert_eq!(game.fit_share(EmptyGames::LeaveOut), Some(0.5));
     }
 
     #[test]
     fn equal_sums_of_inexact_weights_are_a_draw() {
-        let finding = |kind, verdict| Discrepancy {
-            kind,
-            verdict,
-            polarity: Polarity::Present,
-            extra_side: None,
-        };
+        let finding = |kind, verdict| Discrepancy { kind, verdict, polarity: Polarity::Present, extra_side: None };
         // Ten omissions at 0.2 against one wrong value at 2; then three times 0.1 against 0.3, which
         // doubles hold apart.
         let mut findings = vec![finding(FindingType::Value, Verdict::A)];

@@ -20,11 +20,7 @@ pub struct CasePoints {
 impl CasePoints {
     /// The points of a game in which the source in question was timeline A.
     pub const fn of_side_a(game: &GamePoints) -> Self {
-        Self {
-            own: game.charged.b,
-            other: game.charged.a,
-            empty: game.empty,
-        }
+        Self { own: game.charged.b, other: game.charged.a, empty: game.empty }
     }
 
     /// The own share of this case, one half without points.
@@ -80,8 +76,7 @@ impl PooledShare {
             wins: 0,
             losses: 0,
             ties: 0,
-            mean_case_share: (!cases.is_empty())
-                .then(|| cases.iter().map(CasePoints::share).sum::<f64>() / cases.len() as f64),
+            mean_case_share: (!cases.is_empty()).then(|| cases.iter().map(CasePoints::share).sum::<f64>() / cases.len() as f64),
         };
         for case in cases.iter().filter(|case| !case.empty) {
             if case.own > case.other {
@@ -108,34 +103,21 @@ pub struct PooledShareDraws {
 impl PooledShareDraws {
     /// Resamples the cases with the generator of [`super::resample`].
     pub fn bootstrap(cases: &[CasePoints], n_resamples: usize, seed: u64) -> Self {
-        let sampler = CaseResampler {
-            seed,
-            n_cases: cases.len(),
-        };
-        Self::collect(
-            (0..n_resamples).map(|r| pooled(sampler.indices(r as u64).map(|case| &cases[case]))),
-        )
+        let sampler = CaseResampler { seed, n_cases: cases.len() };
+        Self::collect((0..n_resamples).map(|r| pooled(sampler.indices(r as u64).map(|case| &cases[case]))))
     }
 
     /// The same for resamples given by their case indices.
     ///
     /// # Errors
     /// A case index out of range.
-    pub fn from_indices(
-        cases: &[CasePoints],
-        resamples: &[Vec<usize>],
-    ) -> Result<Self, MeasureError> {
+    pub fn from_indices(cases: &[CasePoints], resamples: &[Vec<usize>]) -> Result<Self, MeasureError> {
         check_indices(resamples, cases.len())?;
-        Ok(Self::collect(resamples.iter().map(|resample| {
-            pooled(resample.iter().map(|&case| &cases[case]))
-        })))
+        Ok(Self::collect(resamples.iter().map(|resample| pooled(resample.iter().map(|&case| &cases[case])))))
     }
 
     fn collect(shares: impl Iterator<Item = Option<f64>>) -> Self {
-        let mut draws = Self {
-            values: Vec::new(),
-            n_undefined: 0,
-        };
+        let mut draws = Self { values: Vec::new(), n_undefined: 0 };
         for share in shares {
             match share {
                 Some(share) => draws.values.push(share),
@@ -160,9 +142,7 @@ pub const fn is_separated(interval: &Interval) -> bool {
 }
 
 fn pooled<'a>(cases: impl Iterator<Item = &'a CasePoints>) -> Option<f64> {
-    let (own, all) = cases.fold((0.0, 0.0), |(own, all), case| {
-        (own + case.own, all + case.own + case.other)
-    });
+    let (own, all) = cases.fold((0.0, 0.0), |(own, all), case| (own + case.own, all + case.own + case.other));
     (all > 0.0).then(|| own / all)
 }
 
@@ -171,34 +151,19 @@ mod tests {
     use super::*;
 
     const fn case(own: f64, other: f64) -> CasePoints {
-        CasePoints {
-            own,
-            other,
-            empty: own + other == 0.0,
-        }
+        CasePoints { own, other, empty: own + other == 0.0 }
     }
 
     #[test]
     fn the_share_is_pooled_and_empty_cases_are_apart() {
-        let cases = [
-            case(3.0, 0.0),
-            case(1.0, 8.0),
-            case(0.0, 0.0),
-            case(2.0, 2.0),
-        ];
+        let cases = [case(3.0, 0.0), case(1.0, 8.0), case(0.0, 0.0), case(2.0, 2.0)];
         let result = PooledShare::from_cases(&cases).unwrap();
-        assert_eq!(
-            (result.wins, result.losses, result.ties, result.n_empty),
-            (1, 1, 1, 1)
-        );
+        assert_eq!((result.wins, result.losses, result.ties, result.n_empty), (1, 1, 1, 1));
         assert_eq!(result.share, Some(6.0 / 16.0));
         let mean = (1.0 + 1.0 / 9.0 + 0.5 + 0.5) / 4.0;
         assert_eq!(result.mean_case_share, Some(mean));
         let draws = PooledShareDraws::from_indices(&cases, &[vec![2; 4], vec![0; 4]]).unwrap();
-        assert_eq!(
-            (draws.values.as_slice(), draws.n_undefined),
-            ([1.0].as_slice(), 1)
-        );
+        assert_eq!((draws.values.as_slice(), draws.n_undefined), ([1.0].as_slice(), 1));
         assert!(PooledShareDraws::from_indices(&cases, &[vec![4]]).is_err());
         let draws = PooledShareDraws::bootstrap(&cases, 100, 1);
         assert_eq!(draws.values.len() + draws.n_undefined, 100);

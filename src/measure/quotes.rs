@@ -46,11 +46,7 @@ impl Located {
             Self::Unlocated => (Some(false), Some(false)),
             Self::NoQuote => (None, None),
         };
-        QuoteCheck {
-            has_quote: byte_exact.is_some(),
-            byte_exact,
-            normalised,
-        }
+        QuoteCheck { has_quote: byte_exact.is_some(), byte_exact, normalised }
     }
 }
 
@@ -122,13 +118,7 @@ const fn is_space(c: char) -> bool {
 /// dashes and composed letters keep their difference.
 const fn plain_mark(c: char) -> char {
     match c {
-        '\u{2018}'..='\u{201b}'
-        | '\u{2039}'
-        | '\u{203a}'
-        | '\u{2032}'
-        | '\u{2035}'
-        | '`'
-        | '\u{b4}' => '\'',
+        '\u{2018}'..='\u{201b}' | '\u{2039}' | '\u{203a}' | '\u{2032}' | '\u{2035}' | '`' | '\u{b4}' => '\'',
         '\u{201c}'..='\u{201f}' | '\u{ab}' | '\u{bb}' | '\u{2033}' | '\u{2036}' => '"',
         other => other,
     }
@@ -179,11 +169,7 @@ impl<'r> QuoteIndex<'r> {
             normalised.push(c);
             origins.resize(normalised.len(), at);
         });
-        Self {
-            report,
-            normalised,
-            origins,
-        }
+        Self { report, normalised, origins }
     }
 
     /// Finds a quote, byte for byte first, then normalised.
@@ -195,10 +181,7 @@ impl<'r> QuoteIndex<'r> {
             return Located::NoQuote;
         };
         if let Some(start) = self.report.find(quote) {
-            return Located::ByteExact {
-                start,
-                end: start + quote.len(),
-            };
+            return Located::ByteExact { start, end: start + quote.len() };
         }
         let quote = normalised(quote);
         let Some(at) = self.normalised.find(&quote) else {
@@ -207,10 +190,7 @@ impl<'r> QuoteIndex<'r> {
         // The last character of a normalised quote is no blank, so it is one character of the report.
         let last = self.origins[at + quote.len() - 1];
         let last_len = self.report[last..].chars().next().map_or(0, char::len_utf8);
-        Located::Normalised {
-            start: self.origins[at],
-            end: last + last_len,
-        }
+        Located::Normalised { start: self.origins[at], end: last + last_len }
     }
 }
 
@@ -232,10 +212,7 @@ mod tests {
         assert_eq!(text, Some("36.6\u{b0}C"));
         let (located, text) = found("\"m\u{fc}de\" und blass.");
         assert!(matches!(located, Located::Normalised { .. }));
-        assert_eq!(
-            text,
-            Some("\u{201e}m\u{fc}de\u{201c}\u{a0}\u{2003}und\r\n\tblass.")
-        );
+        assert_eq!(text, Some("\u{201e}m\u{fc}de\u{201c}\u{a0}\u{2003}und\r\n\tblass."));
         assert_eq!(found("  5' walk ").1, Some("5\u{2032} walk"));
         assert_eq!(found("\"Oui\"").1, Some("\u{ab}Oui\u{bb}"));
         assert_eq!(found("'m\u{fc}de'").0, Located::Unlocated);
@@ -251,18 +228,10 @@ mod tests {
     #[test]
     fn absent_evidence_is_no_quote() {
         let index = QuoteIndex::new("none found. None found");
-        for quote in [
-            None,
-            Some(""),
-            Some(" \n\u{3000}\u{1f}"),
-            Some("none found"),
-        ] {
+        for quote in [None, Some(""), Some(" \n\u{3000}\u{1f}"), Some("none found")] {
             assert_eq!(index.locate(quote), Located::NoQuote, "{quote:?}");
         }
-        assert!(matches!(
-            index.locate(Some("None found")),
-            Located::ByteExact { start: 12, end: 22 }
-        ));
+        assert!(matches!(index.locate(Some("None found")), Located::ByteExact { start: 12, end: 22 }));
         assert!(has_quote(Some("none found.")));
         assert_eq!(QuoteIndex::new("").locate(Some("x")), Located::Unlocated);
     }
@@ -276,11 +245,7 @@ mod tests {
     #[test]
     fn every_window_of_the_report_is_found_where_it_says() {
         let index = QuoteIndex::new(REPORT);
-        let bounds: Vec<_> = REPORT
-            .char_indices()
-            .map(|(at, _)| at)
-            .chain([REPORT.len()])
-            .collect();
+        let bounds: Vec<_> = REPORT.char_indices().map(|(at, _)| at).chain([REPORT.len()]).collect();
         for (i, &start) in bounds.iter().enumerate() {
             for &end in &bounds[i + 1..] {
                 let window = &REPORT[start..end];
@@ -299,17 +264,9 @@ mod tests {
     #[test]
     fn rates_leave_out_what_is_no_quote() {
         assert_eq!(QuoteTally::default().normalised_rate(), None);
-        let all = [
-            found("walk").0,
-            found("\"Oui\"").0,
-            found("absent").0,
-            Located::NoQuote,
-        ];
+        let all = [found("walk").0, found("\"Oui\"").0, found("absent").0, Located::NoQuote];
         let tally: QuoteTally = all.iter().collect();
-        assert_eq!(
-            (tally.n_quoted, tally.n_byte_exact, tally.n_normalised),
-            (3, 1, 2)
-        );
+        assert_eq!((tally.n_quoted, tally.n_byte_exact, tally.n_normalised), (3, 1, 2));
         assert_eq!(tally.byte_exact_rate(), Some(1.0 / 3.0));
     }
 }

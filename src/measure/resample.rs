@@ -50,11 +50,7 @@ fn below(n: u64, generator: &mut ChaCha8Rng) -> u64 {
 pub(super) fn check_indices(resamples: &[Vec<usize>], n_cases: usize) -> Result<(), MeasureError> {
     for (position, &case) in resamples.iter().flatten().enumerate() {
         if case >= n_cases {
-            return Err(MeasureError::CaseOutOfRange {
-                position,
-                case,
-                n_cases,
-            });
+            return Err(MeasureError::CaseOutOfRange { position, case, n_cases });
         }
     }
     Ok(())
@@ -86,18 +82,10 @@ pub fn percentile(ascending: &[f64], percent: f64) -> Option<f64> {
 /// A level outside (0, 1), a value that is not finite.
 pub fn percentile_interval(values: &[f64], level: f64) -> Result<Option<Interval>, MeasureError> {
     if !(level > 0.0 && level < 1.0) {
-        return Err(MeasureError::NumberOutOfRange {
-            what: "a confidence level",
-            expected: "between 0 and 1",
-            got: level,
-        });
+        return Err(MeasureError::NumberOutOfRange { what: "a confidence level", expected: "between 0 and 1", got: level });
     }
     if let Some(&got) = values.iter().find(|v| !v.is_finite()) {
-        return Err(MeasureError::NumberOutOfRange {
-            what: "a resampled statistic",
-            expected: "finite",
-            got,
-        });
+        return Err(MeasureError::NumberOutOfRange { what: "a resampled statistic", expected: "finite", got });
     }
     let mut ascending = values.to_vec();
     ascending.sort_unstable_by(f64::total_cmp);
@@ -113,10 +101,7 @@ mod tests {
 
     #[test]
     fn a_seed_means_these_indices() {
-        let sampler = CaseResampler {
-            seed: 20_260_904,
-            n_cases: 10,
-        };
+        let sampler = CaseResampler { seed: 20_260_904, n_cases: 10 };
         let first: Vec<_> = sampler.indices(0).collect();
         let second: Vec<_> = sampler.indices(1).collect();
         assert_eq!(first, PINNED_0);
@@ -130,10 +115,7 @@ mod tests {
 
     #[test]
     fn indices_are_even_and_edges_hold() {
-        let sampler = CaseResampler {
-            seed: 1,
-            n_cases: 7,
-        };
+        let sampler = CaseResampler { seed: 1, n_cases: 7 };
         let mut counts = [0u32; 7];
         for resample in 0..10_000 {
             sampler.indices(resample).for_each(|i| counts[i] += 1);

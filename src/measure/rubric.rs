@@ -165,18 +165,13 @@ impl Rubric {
 
     /// Points of a list of counted errors, summed in category order.
     pub fn points(&self, counts: &PerCategory<u32>) -> f64 {
-        counts
-            .iter()
-            .map(|(category, &count)| f64::from(count) * self.weights[category])
-            .sum()
+        counts.iter().map(|(category, &count)| f64::from(count) * self.weights[category]).sum()
     }
 }
 
 impl From<Scheme> for Rubric {
     fn from(scheme: Scheme) -> Self {
-        Self {
-            weights: scheme.weights(),
-        }
+        Self { weights: scheme.weights() }
     }
 }
 

@@ -32,20 +32,11 @@ pub struct ToleranceRule {
 
 impl ToleranceRule {
     /// 24 hours or a tenth of the distance (gavel.txt).
-    pub const GAVEL: Self = Self {
-        floor_hours: 24.0,
-        distance: DistanceReading::MaxAbs,
-    };
+    pub const GAVEL: Self = Self { floor_hours: 24.0, distance: DistanceReading::MaxAbs };
     /// 3 hours or a tenth of the distance (uid.txt, section 3.3).
-    pub const UID: Self = Self {
-        floor_hours: 3.0,
-        distance: DistanceReading::MaxAbs,
-    };
+    pub const UID: Self = Self { floor_hours: 3.0, distance: DistanceReading::MaxAbs };
     /// 3 hours everywhere (uid.txt, tables D.2 and D.3).
-    pub const UID_FIXED: Self = Self {
-        floor_hours: 3.0,
-        distance: DistanceReading::Fixed,
-    };
+    pub const UID_FIXED: Self = Self { floor_hours: 3.0, distance: DistanceReading::Fixed };
 
     /// A rule with another floor.
     ///
@@ -59,10 +50,7 @@ impl ToleranceRule {
                 got: floor_hours,
             });
         }
-        Ok(Self {
-            floor_hours,
-            distance,
-        })
+        Ok(Self { floor_hours, distance })
     }
 
     /// The floor in hours.
@@ -109,21 +97,9 @@ mod tests {
     fn the_floor_is_strict_and_the_fixed_rule_ignores_distance() {
         assert!(!times_differ(Some(0.0), Some(23.9), &ToleranceRule::GAVEL));
         assert!(times_differ(Some(0.0), Some(24.0), &ToleranceRule::GAVEL));
-        assert!(!times_differ(
-            Some(1000.0),
-            Some(1004.0),
-            &ToleranceRule::UID
-        ));
-        assert!(times_differ(
-            Some(1000.0),
-            Some(1004.0),
-            &ToleranceRule::UID_FIXED
-        ));
-        assert!(!times_differ(
-            Some(1000.0),
-            Some(1002.9),
-            &ToleranceRule::UID_FIXED
-        ));
+        assert!(!times_differ(Some(1000.0), Some(1004.0), &ToleranceRule::UID));
+        assert!(times_differ(Some(1000.0), Some(1004.0), &ToleranceRule::UID_FIXED));
+        assert!(!times_differ(Some(1000.0), Some(1002.9), &ToleranceRule::UID_FIXED));
     }
 
     #[test]
@@ -138,11 +114,7 @@ mod tests {
     fn not_a_number_never_equals_and_a_bad_floor_is_refused() {
         let rule = ToleranceRule::GAVEL;
         assert!(times_differ(Some(f64::NAN), Some(f64::NAN), &rule));
-        assert!(times_differ(
-            Some(f64::INFINITY),
-            Some(f64::INFINITY),
-            &rule
-        ));
+        assert!(times_differ(Some(f64::INFINITY), Some(f64::INFINITY), &rule));
         assert!(ToleranceRule::new(f64::NAN, DistanceReading::Fixed).is_err());
         assert!(ToleranceRule::new(-1.0, DistanceReading::Fixed).is_err());
     }

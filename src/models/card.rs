@@ -131,7 +131,9 @@ impl ModelCard {
             return Ok(());
         }
         if self.files.is_empty() {
-            return Err("expected a [[file]] table for every weight file, got none; a model that runs elsewhere has [served]".into());
+            return Err(
+                "expected a [[file]] table for every weight file, got none; a model that runs elsewhere has [served]".into()
+            );
         }
         for file in &self.files {
             if file.sha256.len() != 64 || !file.sha256.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
@@ -140,7 +142,9 @@ impl ModelCard {
         }
         if self.kind == ModelKind::Judge {
             if self.template.is_none() {
-                return Err("a judge needs [template] with the sha256 of its chat template; `assize models verify` prints it".into());
+                return Err(
+                    "a judge needs [template] with the sha256 of its chat template; `assize models verify` prints it".into()
+                );
             }
             if self.context_tokens.is_none() {
                 return Err("a judge needs context_tokens".into());

@@ -26,7 +26,9 @@ pub struct LocalModel {
 /// Why a card's files cannot be used.
 #[derive(Debug, Error)]
 pub enum FileError {
-    #[error("model `{model}`: {path} is missing (file {number} of {total}); fetch it (`make models` for the default models) or name its folder with --model-dir")]
+    #[error(
+        "model `{model}`: {path} is missing (file {number} of {total}); fetch it (`make models` for the default models) or name its folder with --model-dir"
+    )]
     Missing { model: String, path: PathBuf, number: usize, total: usize },
     #[error("{path}: expected {expected} bytes, got {found}; the download is not complete, fetch it again")]
     Size { path: PathBuf, expected: u64, found: u64 },
@@ -94,11 +96,7 @@ pub fn verify_hashes(model: &LocalModel, folder: &Path, trust_unchanged: bool) -
     for file in &model.files {
         let read_error = |source| FileError::Read { path: file.path.clone(), source };
         let metadata = fs::metadata(&file.path).map_err(read_error)?;
-        let modified_ns = metadata
-            .modified()
-            .map_err(read_error)?
-            .duration_since(UNIX_EPOCH)
-            .map_or(0, |time| time.as_nanos());
+        let modified_ns = metadata.modified().map_err(read_error)?.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos());
         let known = seen
             .get(&file.expected.path)
             .filter(|known| trust_unchanged && known.bytes == metadata.len() && known.modified_ns == modified_ns);

@@ -91,9 +91,7 @@ impl Prompt {
     /// [`PromptError::Template`] for a placeholder without a value.
     pub fn render<S: Serialize>(&self, values: S) -> Result<String, PromptError> {
         let template = self.environment.get_template("prompt").expect("the template was added when the prompt was loaded");
-        template
-            .render(values)
-            .map_err(|error| PromptError::Template { name: self.id.to_string(), reason: format!("{error:#}") })
+        template.render(values).map_err(|error| PromptError::Template { name: self.id.to_string(), reason: format!("{error:#}") })
     }
 }
 

@@ -25,9 +25,7 @@ pub struct Golden {
 impl Golden {
     /// Reads `tests/golden/<computation>.json`.
     pub fn load(computation: &str) -> Self {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("tests/golden")
-            .join(format!("{computation}.json"));
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(format!("{computation}.json"));
         let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         let file: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(file["computation"], computation);
@@ -37,18 +35,11 @@ impl Golden {
             .map(|case| {
                 let mut expected = case["expected"].clone();
                 remove_keys(&mut expected, &remarks);
-                Case {
-                    id: text_of(&case["id"]).to_owned(),
-                    input: case["input"].clone(),
-                    expected,
-                }
+                Case { id: text_of(&case["id"]).to_owned(), input: case["input"].clone(), expected }
             })
             .collect();
         assert_eq!(Some(cases.len() as u64), file["n_cases"].as_u64());
-        Self {
-            tolerance: file["tolerance"].clone(),
-            cases,
-        }
+        Self { tolerance: file["tolerance"].clone(), cases }
     }
 
     /// Answers every case and compares; `tolerance` gives the allowed error of a path.
@@ -61,9 +52,7 @@ impl Golden {
 
     /// A named tolerance of the file.
     pub fn allowed(&self, name: &str) -> f64 {
-        self.tolerance[name]
-            .as_f64()
-            .expect("the tolerance is in the file")
+        self.tolerance[name].as_f64().expect("the tolerance is in the file")
     }
 }
 
@@ -91,9 +80,7 @@ pub fn assert_matches(id: &str, got: &Value, want: &Value, tolerance: impl Fn(&s
     let mut numbers = Vec::new();
     collect(id, got, want, &mut numbers);
     let excess = |&(ref path, got, want): &(String, f64, f64)| (got - want).abs() - tolerance(path);
-    let worst = numbers
-        .iter()
-        .max_by(|x, y| excess(x).total_cmp(&excess(y)));
+    let worst = numbers.iter().max_by(|x, y| excess(x).total_cmp(&excess(y)));
     if let Some(worst) = worst.filter(|worst| excess(worst) > 0.0) {
         let (path, got, want) = worst;
         let n_off = numbers.iter().filter(|n| excess(n) > 0.0).count();

@@ -35,7 +35,8 @@ pub fn requests(args: &StudyArgs, index: Option<&Path>, remarks: Remarks) -> Res
     let mut out = std::io::BufWriter::new(stdout.lock());
     for item in &items {
         let line = request_line(item, model);
-        writeln!(out, "{line}").map_err(|error| Failure::new(ExitStatus::Internal, format_args!("cannot write to stdout: {error}")))?;
+        writeln!(out, "{line}")
+            .map_err(|error| Failure::new(ExitStatus::Internal, format_args!("cannot write to stdout: {error}")))?;
     }
     out.flush().map_err(|error| Failure::new(ExitStatus::Internal, format_args!("cannot write to stdout: {error}")))?;
     if let Some(path) = index {
@@ -58,7 +59,8 @@ fn write_index(path: &Path, items: &[PendingItem]) -> Result<(), Failure> {
             item.request.attempt.to_string().into(),
         ])?;
     }
-    std::fs::write(path, table.to_csv()?).map_err(|error| Failure::usage(format_args!("cannot write {}: {error}", path.display())))
+    std::fs::write(path, table.to_csv()?)
+        .map_err(|error| Failure::usage(format_args!("cannot write {}: {error}", path.display())))
 }
 
 /// What became of the lines of a results file.
@@ -80,7 +82,8 @@ pub fn replies(args: &StudyArgs, input: Option<&Path>, as_json: bool, remarks: R
     remarks.store(store.open_report());
     let (name, reader): (String, Box<dyn Read>) = match input {
         Some(path) => {
-            let file = File::open(path).map_err(|error| Failure::usage(format_args!("cannot read {}: {error}", path.display())))?;
+            let file =
+                File::open(path).map_err(|error| Failure::usage(format_args!("cannot read {}: {error}", path.display())))?;
             (path.display().to_string(), Box::new(file))
         }
         None => ("stdin".into(), Box::new(std::io::stdin())),
@@ -118,7 +121,9 @@ pub fn replies(args: &StudyArgs, input: Option<&Path>, as_json: bool, remarks: R
             taken.already_on_record += 1;
         } else {
             taken.unknown += 1;
-            eprintln!("{name}:{number}: custom_id {key} is no item of this study; were study, prompt or card changed since `assize requests`?");
+            eprintln!(
+                "{name}:{number}: custom_id {key} is no item of this study; were study, prompt or card changed since `assize requests`?"
+            );
         }
     }
     let still = pending(&plan, &store)?.len();

@@ -14,7 +14,10 @@ pub fn run(dir: &Path, remarks: Remarks) -> Result<ExitStatus, Failure> {
     let path = dir.join(MANIFEST_NAME);
     let mut file = match OpenOptions::new().write(true).create_new(true).open(&path) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            return Err(Failure::usage(format_args!("{} exists already and is left as it is; choose another folder", path.display())));
+            return Err(Failure::usage(format_args!(
+                "{} exists already and is left as it is; choose another folder",
+                path.display()
+            )));
         }
         other => other.map_err(|error| failed(&path, error))?,
     };

@@ -73,7 +73,12 @@ fn verify(names: &[String], model_dir: &Path, as_json: bool, remarks: Remarks) -
         let card = find(&name)?;
         if card.served.is_some() {
             if !names.is_empty() {
-                table.push(vec![card.name.as_str().into(), "served elsewhere: nothing to verify".into(), Cell::Missing, Cell::Missing])?;
+                table.push(vec![
+                    card.name.as_str().into(),
+                    "served elsewhere: nothing to verify".into(),
+                    Cell::Missing,
+                    Cell::Missing,
+                ])?;
             }
             continue;
         }

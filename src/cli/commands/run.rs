@@ -24,7 +24,9 @@ pub fn run(args: &StudyArgs, no_engine: bool, as_json: bool, remarks: Remarks) -
         remarks.say(format_args!("left out: {left_out}"));
     }
     if plan.games.is_empty() {
-        return Err(Failure::usage("no game to judge: no case has timelines by two sources; `assize check` lists what is missing"));
+        return Err(Failure::usage(
+            "no game to judge: no case has timelines by two sources; `assize check` lists what is missing",
+        ));
     }
     let stop = signals::stop_flag(remarks.quiet).map_err(|error| Failure::new(ExitStatus::Internal, error))?;
     let store = Arc::new(Store::open(&plan.store_dir)?);
@@ -116,8 +118,9 @@ fn keep_run_record(plan: &Plan, stats: StatsSnapshot, wall: Duration, remarks: R
         "engine": plan.engine(),
         "stats": stats,
     });
-    let written = std::fs::create_dir_all(&folder)
-        .and_then(|()| std::fs::write(folder.join(format!("{}-{}.json", now.as_secs(), std::process::id())), format!("{record:#}\n")));
+    let written = std::fs::create_dir_all(&folder).and_then(|()| {
+        std::fs::write(folder.join(format!("{}-{}.json", now.as_secs(), std::process::id())), format!("{record:#}\n"))
+    });
     if let Err(error) = written {
         remarks.say(format_args!("note: times of this run were not kept: {}: {error}", folder.display()));
     }

@@ -149,7 +149,8 @@ mod tests {
 
     #[test]
     fn a_conversation_is_laid_out() {
-        let pieces = template().render(&[Message::user(" hi "), Message::assistant("yes")], &["<|im_end|>".into()]).expect("renders");
+        let pieces =
+            template().render(&[Message::user(" hi "), Message::assistant("yes")], &["<|im_end|>".into()]).expect("renders");
         assert_eq!(pieces, ["<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\nyes<|im_end|>\n<|im_start|>assistant\n"]);
     }
 
@@ -166,7 +167,8 @@ mod tests {
 
     #[test]
     fn a_template_can_refuse() {
-        let template = ChatTemplate::new("{{ raise_exception('roles must alternate') }}", "", "", &BTreeMap::new()).expect("valid");
+        let template =
+            ChatTemplate::new("{{ raise_exception('roles must alternate') }}", "", "", &BTreeMap::new()).expect("valid");
         let error = template.render(&[Message::user("x")], &[]).expect_err("it refuses");
         assert!(error.to_string().contains("roles must alternate"), "{error}");
     }

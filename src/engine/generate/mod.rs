@@ -27,11 +27,17 @@ pub struct Job {
 pub enum Generated {
     Finished(Finished),
     /// Prompt and reserve do not fit; `reason` names the sizes.
-    TooLong { reason: String },
+    TooLong {
+        reason: String,
+    },
     /// This item failed; the next one may work.
-    Crashed { reason: String },
+    Crashed {
+        reason: String,
+    },
     /// The engine as a whole cannot go on.
-    Lost { reason: String },
+    Lost {
+        reason: String,
+    },
     /// The engine was told to stop before the job was begun.
     Interrupted,
 }

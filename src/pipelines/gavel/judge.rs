@@ -89,8 +89,14 @@ pub async fn judge(
     let timeline = |source: usize| docket.timelines[game.case][source].as_ref().ok_or(JudgeError::NoTimeline { game });
     let (a, b) = (timeline(game.a)?, timeline(game.b)?);
     let tolerance = ToleranceRule::new(settings.tolerance_floor_hours, DistanceReading::MaxAbs)?;
-    let checker =
-        Arc::new(OwnedChecker { schema: settings.finding_schema, report: report.text.clone(), a: a.clone(), b: b.clone(), tolerance, max_findings: settings.max_findings });
+    let checker = Arc::new(OwnedChecker {
+        schema: settings.finding_schema,
+        report: report.text.clone(),
+        a: a.clone(),
+        b: b.clone(),
+        tolerance,
+        max_findings: settings.max_findings,
+    });
     let constraint = Arc::new(reply_schema(settings, a, b));
     let labels = BTreeMap::from([
         ("case".to_string(), report.case.to_string()),
@@ -98,8 +104,14 @@ pub async fn judge(
         ("b".to_string(), docket.sources[game.b].to_string()),
     ]);
     let mut messages = vec![Message::user(prompt_text(prompt, settings, &report.text, a, b)?)];
-    let mut outcome =
-        GameOutcome { game, status: GameStatus::Pending, attempts: Vec::new(), findings: Vec::new(), invalid: Vec::new(), raw: None };
+    let mut outcome = GameOutcome {
+        game,
+        status: GameStatus::Pending,
+        attempts: Vec::new(),
+        findings: Vec::new(),
+        invalid: Vec::new(),
+        raw: None,
+    };
     for attempt in 1..=settings.max_attempts {
         let request = Request {
             prompt: prompt.id().clone(),
@@ -159,7 +171,9 @@ fn take_reply(checker: &Checker<'_>, record: &Record, outcome: &mut GameOutcome)
     if !matches!(status, GameStatus::Ok | GameStatus::Partial) {
         // An earlier try's findings do not stand for this one's.
         outcome.findings.clear();
-        outcome.invalid.retain(|_| matches!(status, GameStatus::Failed(Outcome::SchemaInvalid)) && record.finish == FinishReason::Stop);
+        outcome
+            .invalid
+            .retain(|_| matches!(status, GameStatus::Failed(Outcome::SchemaInvalid)) && record.finish == FinishReason::Stop);
     }
     let attempt_outcome = match status {
         GameStatus::Ok => Outcome::Ok,

@@ -12,8 +12,8 @@ use crate::measure::quotes::Located;
 use crate::measure::rubric::{Category, Rubric};
 use crate::report::figure::{LeaderboardMark, ProfileBar};
 use crate::report::page::{
-    CaseView, EvidenceLocation, FailureView, FindingSideView, FindingView, GameStatus as StatusView, GameView, JudgeView, NoticeLevel,
-    NoticeView, SidePoints, TimelineRowView, TimelineView, Utf16Span,
+    CaseView, EvidenceLocation, FailureView, FindingSideView, FindingView, GameStatus as StatusView, GameView, JudgeView,
+    NoticeLevel, NoticeView, SidePoints, TimelineRowView, TimelineView, Utf16Span,
 };
 use crate::report::{ErrorProfileFigure, GavelPage, LeaderboardFigure, LeaderboardScale, ReportError, Table};
 
@@ -69,11 +69,17 @@ pub fn notices(docket: &Docket, outcomes: &[GameOutcome], scores: &Scores) -> Ve
     let n_games = outcomes.len();
     let pending = count(|status| status == GameStatus::Pending);
     if pending > 0 {
-        add(NoticeLevel::Warning, format!("{pending} of {n_games} games are still to be judged; everything below is without them."));
+        add(
+            NoticeLevel::Warning,
+            format!("{pending} of {n_games} games are still to be judged; everything below is without them."),
+        );
     }
     let failed = count(|status| matches!(status, GameStatus::Failed(_)));
     if failed > 0 {
-        add(NoticeLevel::Error, format!("{failed} of {n_games} games have no usable reply and count for nothing; their raw replies are shown."));
+        add(
+            NoticeLevel::Error,
+            format!("{failed} of {n_games} games have no usable reply and count for nothing; their raw replies are shown."),
+        );
     }
     let partial = count(|status| status == GameStatus::Partial);
     if partial > 0 {
@@ -131,7 +137,11 @@ fn timelines(docket: &Docket) -> Vec<TimelineView> {
                 time: event.time.hours().map(Hours::get),
                 line: Some(event.line),
             };
-            views.push(TimelineView { case, source: source.to_string(), rows: timeline.events.iter().enumerate().map(row).collect() });
+            views.push(TimelineView {
+                case,
+                source: source.to_string(),
+                rows: timeline.events.iter().enumerate().map(row).collect(),
+            });
         }
     }
     views

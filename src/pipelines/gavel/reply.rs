@@ -57,7 +57,9 @@ impl ParsedReply {
     /// The messages of all invalid findings, as the judge is told them.
     #[must_use]
     pub fn errors(&self) -> Vec<String> {
-        let message = |finding: &InvalidFinding| finding.errors.iter().map(|e| format!("finding {}: {e}", finding.number)).collect::<Vec<_>>();
+        let message = |finding: &InvalidFinding| {
+            finding.errors.iter().map(|e| format!("finding {}: {e}", finding.number)).collect::<Vec<_>>()
+        };
         self.invalid.iter().flat_map(message).collect()
     }
 }
@@ -151,7 +153,9 @@ impl<'a> Checker<'a> {
             side_rule(kind, a.is_some(), b.is_some(), &mut errors);
         }
         match (kind, polarity, verdict, evidence, rationale, a, b) {
-            (Some(kind), Some(polarity), Some(verdict), Some(evidence), Some(rationale), Some(a), Some(b)) if errors.is_empty() => {
+            (Some(kind), Some(polarity), Some(verdict), Some(evidence), Some(rationale), Some(a), Some(b))
+                if errors.is_empty() =>
+            {
                 Ok(Finding {
                     kind,
                     verdict,
@@ -249,8 +253,10 @@ fn same_time(row: &crate::data::Event, time: &Value) -> bool {
 
 fn side_rule(kind: FindingType, has_a: bool, has_b: bool, errors: &mut Vec<String>) {
     let expected = match kind {
-        FindingType::Value | FindingType::Timing | FindingType::SharedUnsupported if !(has_a && has_b) => "a row of A and a row of B",
-        FindingType::AOnly if !(has_a && !has_b) => "a row of A and null for B",
+        FindingType::Value | FindingType::Timing | FindingType::SharedUnsupported if !(has_a && has_b) => {
+            "a row of A and a row of B"
+        }
+        FindingType::AOnly if !has_a || has_b => "a row of A and null for B",
         FindingType::BOnly if has_a || !has_b => "null for A and a row of B",
         FindingType::Duplicate if !(has_a || has_b) => "a row of at least one side",
         _ => return,

@@ -178,7 +178,8 @@ pub(super) fn head_to_head_matrix(docket: &Docket, scores: &Scores, first: &Rubr
     for &source in &scores.ranking {
         let mut row = vec![docket.sources[source].as_str().into()];
         row.extend(scores.ranking.iter().map(|opponent| {
-            let share = first.head_to_head.record(source, *opponent).filter(|_| source != *opponent).and_then(|record| record.mean_share);
+            let share =
+                first.head_to_head.record(source, *opponent).filter(|_| source != *opponent).and_then(|record| record.mean_share);
             Cell::maybe(share.map(|share| 100.0 * share), 1)
         }));
         table.push(row)?;
@@ -218,7 +219,8 @@ pub(super) fn error_profile(docket: &Docket, scores: &Scores) -> Result<Table, R
 /// Numbers of games by how they ended, of findings, and of evidence found: what the paper reports as schema conformance and
 /// evidence rates.
 pub(super) fn conformance(outcomes: &[GameOutcome], scores: &Scores) -> Result<Table, ReportError> {
-    let columns = vec![Column::text("measure", "Measure"), Column::number("n", "Number"), Column::number("percent", "Of").with_unit("%")];
+    let columns =
+        vec![Column::text("measure", "Measure"), Column::number("n", "Number"), Column::number("percent", "Of").with_unit("%")];
     let mut table = Table::new("conformance", "Replies and evidence", columns)?;
     let mut push = |name: &str, n: usize, of: Option<usize>| {
         let percent = of.filter(|of| *of > 0).map(|of| 100.0 * n as f64 / of as f64);
@@ -372,7 +374,9 @@ struct Row {
 
 impl Row {
     fn of(docket: &Docket, case: usize, source: usize, row: Option<usize>) -> Self {
-        let event = row.zip(docket.timelines[case][source].as_ref()).map(|(row, timeline): (usize, &Timeline)| (row, &timeline.events[row]));
+        let event = row
+            .zip(docket.timelines[case][source].as_ref())
+            .map(|(row, timeline): (usize, &Timeline)| (row, &timeline.events[row]));
         match event {
             Some((row, event)) => {
                 Self { number: Cell::count(row + 1), time: time_text(event.time).into(), event: event.text.as_str().into() }

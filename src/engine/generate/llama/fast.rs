@@ -200,11 +200,8 @@ impl Loop<'_, '_> {
 
     /// Cells that are or may come to be occupied by what runs now.
     fn cells_in_use(&self) -> usize {
-        let own: usize = self
-            .slots
-            .iter()
-            .map(|slot| slot.tokens.len() - slot.n_copied + slot.job.max_reply_tokens as usize)
-            .sum();
+        let own: usize =
+            self.slots.iter().map(|slot| slot.tokens.len() - slot.n_copied + slot.job.max_reply_tokens as usize).sum();
         let mut old: Vec<(u64, usize)> = Vec::new();
         for slot in self.slots.iter().filter(|slot| slot.generation != self.shared.generation) {
             match old.iter_mut().find(|(generation, _)| *generation == slot.generation) {
@@ -296,7 +293,9 @@ impl Loop<'_, '_> {
         if batch.n_tokens() == 0 {
             return Ok(());
         }
-        self.context.decode(batch).map_err(|error| format!("llama.cpp could not compute {} tokens: {error}", batch.n_tokens()))?;
+        self.context
+            .decode(batch)
+            .map_err(|error| format!("llama.cpp could not compute {} tokens: {error}", batch.n_tokens()))?;
         stats.add_passed(u64::from(batch.n_tokens().unsigned_abs()));
         let width = u32::try_from(choices.len()).unwrap_or(u32::MAX);
         let mut ended: Vec<(usize, Step)> = Vec::new();
@@ -351,7 +350,14 @@ impl Loop<'_, '_> {
     }
 }
 
-fn finished(reply: Reply<'_>, finish: FinishReason, usage: Usage, batch_width: u32, prompt_ms: f64, started: Instant) -> Generated {
+fn finished(
+    reply: Reply<'_>,
+    finish: FinishReason,
+    usage: Usage,
+    batch_width: u32,
+    prompt_ms: f64,
+    started: Instant,
+) -> Generated {
     let reply_ms = started.elapsed().as_secs_f64() * 1e3 - prompt_ms;
     let (reply, reasoning, min_margin) = reply.into_parts();
     Generated::Finished(Finished {

@@ -39,9 +39,9 @@ pub(super) fn facts(model: &LlamaModel) -> GgufFacts {
         architecture,
         trained_context,
         n_vocab: model.n_vocab(),
-        template_sha256: template.as_ref().map(|text| {
-            Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
-        }),
+        template_sha256: template
+            .as_ref()
+            .map(|text| Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()),
         template,
     }
 }

@@ -82,7 +82,12 @@ impl LlamaJudge {
     ///
     /// # Errors
     /// [`LoadError`] when the files cannot be loaded or are not what the card says.
-    pub fn start(card: &ModelCard, files: &LocalModel, settings: LlamaSettings, stop: Arc<AtomicBool>) -> Result<Self, LoadError> {
+    pub fn start(
+        card: &ModelCard,
+        files: &LocalModel,
+        settings: LlamaSettings,
+        stop: Arc<AtomicBool>,
+    ) -> Result<Self, LoadError> {
         let loaded = model::load(card, files, &settings)?;
         let stats: Arc<EngineStats> = Arc::default();
         let (sender, receiver) = channel();

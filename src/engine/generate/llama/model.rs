@@ -25,7 +25,9 @@ pub enum LoadError {
     Weights { path: PathBuf, reason: String },
     #[error("{path}: the file has no chat template; a judge needs one (an instruct model, not a base model)")]
     NoTemplate { path: PathBuf },
-    #[error("{path}: expected the chat template with sha256 {expected}, got {found}; put the new hash into the card if the change is meant")]
+    #[error(
+        "{path}: expected the chat template with sha256 {expected}, got {found}; put the new hash into the card if the change is meant"
+    )]
     Template { path: PathBuf, expected: String, found: String },
     #[error("{path}: the card promises a context of {card} tokens, the model was trained with {trained}; lower context_tokens")]
     Context { path: PathBuf, card: u32, trained: u32 },
@@ -117,9 +119,9 @@ impl Loaded {
             .with_flash_attention_policy(i32::from(FLASH_ATTENTION))
             .with_n_threads(threads)
             .with_n_threads_batch(threads);
-        self.model
-            .new_context(backend, params)
-            .map_err(|error| format!("{}: no context of {n_cells} tokens: {error}; lower context_tokens or slots", self.path.display()))
+        self.model.new_context(backend, params).map_err(|error| {
+            format!("{}: no context of {n_cells} tokens: {error}; lower context_tokens or slots", self.path.display())
+        })
     }
 
     /// The conversation as tokens, ready for the model's turn.
@@ -127,7 +129,8 @@ impl Loaded {
         let vocab = self.model.vocab();
         let mut tokens = Vec::new();
         for (i, piece) in self.template.render(messages, &self.specials)?.iter().enumerate() {
-            let add_bos = i == 0 && vocab.should_add_bos() && !(!self.bos_text.is_empty() && piece.starts_with(&self.bos_text));
+            let has_bos = !self.bos_text.is_empty() && piece.starts_with(&self.bos_text);
+            let add_bos = i == 0 && vocab.should_add_bos() && !has_bos;
             vocab.tokenize_into(piece.as_bytes(), &mut tokens, add_bos, true);
         }
         Ok(tokens)

@@ -71,9 +71,8 @@ impl<'a> Reply<'a> {
             };
             if !allowed {
                 let mask = matcher.compute_mask_or_eos().map_err(refused)?;
-                let allowed = logits.iter().copied().enumerate().filter(|(id, _)| {
-                    u32::try_from(*id).is_ok_and(|id| mask.is_allowed(id))
-                });
+                let allowed =
+                    logits.iter().copied().enumerate().filter(|(id, _)| u32::try_from(*id).is_ok_and(|id| mask.is_allowed(id)));
                 (token, margin) = top(allowed)?;
             }
             if !vocab.is_eog(token) {
@@ -126,10 +125,7 @@ fn matcher(loaded: &Loaded, constraint: &Constraint) -> Result<Matcher, String> 
     let mut schema = constraint.schema().clone();
     if let Some(object) = schema.as_object_mut() {
         // Compact JSON only: free white space is where a small model gets lost.
-        object.insert(
-            "x-guidance".into(),
-            json!({"whitespace_flexible": false, "item_separator": ",", "key_separator": ":"}),
-        );
+        object.insert("x-guidance".into(), json!({"whitespace_flexible": false, "item_separator": ",", "key_separator": ":"}));
     }
     let parser = loaded
         .constraints

@@ -137,7 +137,11 @@ fn failures_are_typed() {
     assert_eq!(outcome.raw.as_deref(), Some("still none"));
     let bench = Bench::new("long");
     let outcome = bench.judge(vec![Generated::TooLong { reason: "9000 tokens, the context holds 8192".into() }]).expect("judged");
-    assert_eq!((outcome.status, outcome.attempts.len()), (GameStatus::Failed(Outcome::PromptTooLong), 1), "asking again cannot help");
+    assert_eq!(
+        (outcome.status, outcome.attempts.len()),
+        (GameStatus::Failed(Outcome::PromptTooLong), 1),
+        "asking again cannot help"
+    );
     assert!(outcome.attempts[0].errors[0].contains("9000"));
 }
 
@@ -181,7 +185,8 @@ fn a_partial_game_is_out_of_the_fit_unless_asked_for() {
         bootstrap_seed: 1,
     };
     let outcomes = [outcome];
-    let n_in_fit = |scoring: &ScoringSettings| score(&docket(&["x", "y"]), &outcomes, scoring).expect("scored").rubrics[0].n_games_in_fit;
+    let n_in_fit =
+        |scoring: &ScoringSettings| score(&docket(&["x", "y"]), &outcomes, scoring).expect("scored").rubrics[0].n_games_in_fit;
     assert_eq!(n_in_fit(&scoring), 0);
     scoring.include_partial_games = true;
     assert_eq!(n_in_fit(&scoring), 1);

@@ -79,7 +79,8 @@ fn rows_and_labels_outside_their_range_are_named() {
 #[test]
 fn the_extra_side_of_a_duplicate_comes_from_the_timelines() {
     with_checker(FindingSchema::Rows, |checker| {
-        let side = |a: &str, b: &str| checker.parse(&rows("DUPLICATE", a, b, "none found")).expect("a reply").findings[0].extra_side;
+        let side =
+            |a: &str, b: &str| checker.parse(&rows("DUPLICATE", a, b, "none found")).expect("a reply").findings[0].extra_side;
         assert_eq!(side("3", "null"), Some(Side::A));
         assert_eq!(side("null", "1"), Some(Side::B));
         assert_eq!(side("1", "1"), Some(Side::A), "A has fever twice");
@@ -107,7 +108,8 @@ fn published_findings_must_be_rows_of_the_timelines() {
 fn a_free_reply_is_found_in_its_prose() {
     let inner = rows("TIMING", "1", "1", "none found");
     let object = &inner[r#"{"findings":["#.len()..inner.len() - 2];
-    let count = |reply: &str| with_checker(FindingSchema::Rows, |checker| checker.parse(reply).map(|parsed| parsed.findings.len()));
+    let count =
+        |reply: &str| with_checker(FindingSchema::Rows, |checker| checker.parse(reply).map(|parsed| parsed.findings.len()));
     assert_eq!(count(&format!("Here they are:\n```json\n{inner}\n```\nThat is all.")), Ok(1));
     assert_eq!(count(&format!("[{object},{object}]")), Ok(2));
     assert_eq!(count(&format!("{object}\n{object}\n")), Ok(2), "one object a line");
