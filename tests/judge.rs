@@ -36,15 +36,19 @@ impl Study {
         let folder = std::env::temp_dir().join(format!("assize-judge-{name}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&folder);
         let study = Self { folder };
-        let reports = ["Fever began two days before admission. Sodium was 128 mmol/L. She went home on day 3.",
-            "He fell the evening before admission and broke his left wrist. There was no head injury. A cast was applied on arrival."];
+        let reports = [
+            "Fever began two days before admission. Sodium was 128 mmol/L. She went home on day 3.",
+            "He fell the evening before admission and broke his left wrist. There was no head injury. A cast was applied on arrival.",
+        ];
         let prompt = "Compare timelines A and B with the report. Write findings as JSON.\nREPORT\n{{ report }}\nTIMELINE A\n{{ timeline_a }}\nTIMELINE B\n{{ timeline_b }}\n";
         study.write("short.v1.txt", prompt);
         for (i, report) in reports.iter().take(n_cases).enumerate() {
             study.write(&format!("reports/case-{i}.txt"), report);
-            for (source, rows) in
-                [("x", "first event,-48\nsodium low,0\n"), ("y", "first event,-24\ncast applied,0\n"), ("z", "event,0\ngoing home,72\n")]
-            {
+            for (source, rows) in [
+                ("x", "first event,-48\nsodium low,0\n"),
+                ("y", "first event,-24\ncast applied,0\n"),
+                ("z", "event,0\ngoing home,72\n"),
+            ] {
                 study.write(&format!("{source}/case-{i}.csv"), &format!("event,time\n{rows}"));
             }
         }
@@ -59,8 +63,10 @@ impl Study {
     }
 
     fn manifest(&self, judge: &str) {
-        let sources: String =
-            ["x", "y", "z"].iter().map(|name| format!("[[source]]\nname = \"{name}\"\ndir = \"{name}\"\nformat = \"csv\"\n")).collect();
+        let sources: String = ["x", "y", "z"]
+            .iter()
+            .map(|name| format!("[[source]]\nname = \"{name}\"\ndir = \"{name}\"\nformat = \"csv\"\n"))
+            .collect();
         self.write(
             "study.toml",
             &format!(
@@ -148,7 +154,8 @@ fn an_exact_reply_depends_on_its_own_prompt_alone() {
     let Some(_turn) = turn("independent of the queue") else { return };
     let study = Study::new("queue", 2);
     let all = study.judged("all", &["--numerics", "exact"]);
-    let one_case = fs::read_to_string(study.folder.join("study.toml")).expect("a manifest") + "\n[cases]\ninclude = [\"case-1\"]\n";
+    let one_case =
+        fs::read_to_string(study.folder.join("study.toml")).expect("a manifest") + "\n[cases]\ninclude = [\"case-1\"]\n";
     study.write("study.toml", &one_case);
     let some = study.judged("some", &["--numerics", "exact", "--slots", "7"]);
     assert_eq!(some.len(), 3);
@@ -172,7 +179,8 @@ fn fast_mode_shares_prompts_and_alone_it_computes_what_exact_does() {
     let Some(_turn) = turn("fast mode") else { return };
     let study = Study::new("fast", 2);
     let fast = study.judged("fast", &["--numerics", "fast"]);
-    let (prompt, reused) = fast.values().fold((0, 0), |(p, r), record| (p + record.usage.prompt_tokens, r + record.usage.reused_tokens));
+    let (prompt, reused) =
+        fast.values().fold((0, 0), |(p, r), record| (p + record.usage.prompt_tokens, r + record.usage.reused_tokens));
     assert!(reused * 4 > prompt, "{reused} of {prompt} prompt tokens shared");
     assert!(fast.values().any(|record| record.batch_width > 1));
     let exact = study.judged("exact", &["--numerics", "exact"]);
@@ -184,7 +192,8 @@ fn fast_mode_shares_prompts_and_alone_it_computes_what_exact_does() {
     study.write("study.toml", &format!("{}{}", &lone[..at], &lone[end..]));
     let lone_fast = study.judged("lone-fast", &["--numerics", "fast"]);
     let lone_exact = study.judged("lone-exact", &["--numerics", "exact"]);
-    let reply = |records: &BTreeMap<ItemKey, Record>| records.values().map(|r| (r.reply.clone(), r.min_margin)).collect::<Vec<_>>();
+    let reply =
+        |records: &BTreeMap<ItemKey, Record>| records.values().map(|r| (r.reply.clone(), r.min_margin)).collect::<Vec<_>>();
     assert_eq!(reply(&lone_fast).len(), 1);
     assert_eq!(reply(&lone_fast), reply(&lone_exact));
 }
@@ -242,7 +251,8 @@ fn sigterm_drains_and_the_same_command_goes_on() {
 fn weights_that_are_not_the_cards_are_refused() {
     let Some(_turn) = turn("verification") else { return };
     let study = Study::new("verify", 1);
-    let card = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("models/smollm2-135m-instruct.toml")).expect("the card");
+    let card =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("models/smollm2-135m-instruct.toml")).expect("the card");
     let template = card.split("[template]\nsha256 = \"").nth(1).expect("a template hash").split('"').next().expect("64 digits");
     for (what, changed) in [
         ("chat template", card.replace(template, &"0".repeat(64))),

@@ -1,6 +1,6 @@
 //! `requests` and `replies`: prompts out, replies in, and nothing dropped unsaid.
 
-use crate::program::{assert_same_tree, tree};
+use crate::program::{assert_same_tree, assert_unchanged, tree};
 use crate::study::{
     N_GAMES, REPLIES, WRITTEN, assert_sample_leaderboard, count, judged_sample, replies, reply_lines, requests, result_line,
     result_with, row, sample, timing, two_sources,
@@ -51,6 +51,34 @@ fn a_prompt_names_no_source_and_holds_the_report() {
 }
 
 #[test]
+fn a_free_reply_is_asked_for_without_a_schema() {
+    let folder = two_sources(&["case-1"]);
+    let constrained = requests(&folder, ".").remove(0).custom_id;
+    folder.write("study.toml", folder.read("study.toml") + "reply = \"free\"\nmax_reply_tokens = 77\n");
+    let line = folder.assize(&["requests", "."]).exits(0).stdout;
+    let request: Value = serde_json::from_str(&line).unwrap();
+    assert!(request["body"].get("response_format").is_none(), "{line}");
+    assert_eq!(request["body"]["max_tokens"], 77);
+    assert_ne!(request["custom_id"], constrained.as_str());
+}
+
+#[test]
+fn findings_can_name_events_as_published() {
+    let folder = two_sources(&["case-1"]);
+    folder.write("study.toml", folder.read("study.toml") + "finding_schema = \"published\"\n");
+    let game = requests(&folder, ".").remove(0);
+    let times = |source: &str| if source == "alpha" { 0 } else { 144 };
+    let finding = json!({"type": "TIMING", "a_event": "rash", "a_time": times(&game.a), "b_event": "rash", "b_time": times(&game.b),
+        "polarity": "present", "evidence": "rash", "rationale": "By the report.", "verdict": game.verdict_for("beta")});
+    replies(&folder, ".", &[result_line(&game.custom_id, &[finding])]).exits(0);
+    folder.assize(&["run", "."]).exits(0);
+    let finding = folder.read_json("results/findings.json")[0].clone();
+    assert_eq!((&finding["a_row"], &finding["b_row"]), (&json!(3), &json!(3)));
+    assert_eq!((&finding["charged"], &finding["category"]), (&json!("alpha"), &json!("wrong_time")));
+    assert_eq!(finding["evidence_location"], "byte_exact");
+}
+
+#[test]
 fn the_committed_replies_fit_the_study_as_it_is() {
     let folder = sample();
     let asked: BTreeSet<String> = requests(&folder, WRITTEN).into_iter().map(|request| request.custom_id).collect();
@@ -85,7 +113,7 @@ fn replies_on_record_are_taken_in_once() {
     let before = tree(&folder.join("store-written"));
     let ran = folder.assize(&["replies", WRITTEN, "--input", REPLIES, "--json"]).exits(0);
     assert_eq!((count(&ran.json(), "accepted"), count(&ran.json(), "already_on_record")), (0, N_GAMES as u64));
-    assert!(tree(&folder.join("store-written")) == before, "a reply was stored twice");
+    assert_unchanged(&before, &folder.join("store-written"));
 }
 
 #[test]

@@ -1,13 +1,14 @@
 //! `check`: every fault of a study at once, and every treatment of its input counted.
 
-use crate::program::{Folder, tree};
+use crate::program::{Folder, assert_unchanged, tree};
 use crate::study::{requests, row, two_sources};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// A manifest with the given sources, and more text behind.
 fn manifest(sources: &[(&str, &str, &str)], more: &str) -> String {
-    let mut text = String::from("[study]\nname = \"inputs\"\n[reports]\ndir = \"reports\"\n[judge]\ncard = \"written-replies\"\n");
+    let mut text =
+        String::from("[study]\nname = \"inputs\"\n[reports]\ndir = \"reports\"\n[judge]\ncard = \"written-replies\"\n");
     for (name, dir, format) in sources {
         text += &format!("[[source]]\nname = {name:?}\ndir = {dir:?}\nformat = {format:?}\n");
     }
@@ -20,8 +21,11 @@ fn line_of(text: &str, needle: &str, n: usize) -> usize {
     1 + found.unwrap_or_else(|| panic!("no {needle:?} in\n{text}")).0
 }
 
-/// A study with one fault of each kind, and `(path, line, words)` of every fault.
-fn faulty() -> (Folder, Vec<(String, Option<usize>, &'static str)>) {
+/// Path, line and words of a fault.
+type Fault = (String, Option<usize>, &'static str);
+
+/// A study with one fault of each kind, and every fault.
+fn faulty() -> (Folder, Vec<Fault>) {
     let sources = [("alpha", "alpha", "csv"), ("alpha", "beta", "csv"), ("gamma", "gamma", "bsv"), ("delta", "delta", "jsonl")];
     let text = manifest(&sources, "[scoring]\nbootstrap_resamples = \"many\"\ncolour = \"red\"\n[colours]\n");
     let folder = Folder::new();
@@ -65,7 +69,7 @@ fn every_fault_is_reported_at_once() {
     assert_eq!(ran.stderr.lines().count(), faults.len(), "{}", ran.stderr);
     // A row may come from a case: its text is not for a log.
     ran.hides("yesterday").hides("rash");
-    assert!(tree(folder.path()) == before, "check wrote a file");
+    assert_unchanged(&before, folder.path());
 }
 
 #[test]
@@ -98,7 +102,7 @@ fn every_fault_is_in_the_json_list() {
         })
         .collect();
     assert_eq!(said.lines().collect::<Vec<_>>(), lines);
-    assert!(tree(folder.path()) == before, "check wrote a file");
+    assert_unchanged(&before, folder.path());
 }
 
 #[test]
@@ -130,7 +134,7 @@ fn other_commands_refuse_a_faulty_study_alike() {
         assert_eq!(ran.stderr.lines().count(), faults.len(), "{}", ran.stderr);
         assert_eq!(ran.stdout, "");
     }
-    assert!(tree(folder.path()) == before, "a refused study was written to");
+    assert_unchanged(&before, folder.path());
 }
 
 #[test]
@@ -209,20 +213,31 @@ fn every_treatment_of_input_is_counted() {
     let out = folder.assize(&["check", ".", "--json"]).exits(0).json();
     let input = &out["input"];
     let counts = |source: &str, names: &[&str]| -> Vec<u64> {
-        names.iter().map(|name| row(input, "source", source)[*name].as_u64().unwrap_or_else(|| panic!("no {name} of {source}"))).collect()
+        names
+            .iter()
+            .map(|name| row(input, "source", source)[*name].as_u64().unwrap_or_else(|| panic!("no {name} of {source}")))
+            .collect()
     };
     assert_eq!(counts("(reports)", &["files", "bom", "crlf"]), [1, 1, 1]);
-    assert_eq!(counts("marks", &["bom", "crlf", "header_lines", "blank_lines", "rows_kept", "plus_signs", "lines_read"]), [1, 1, 1, 1, 2, 1, 4]);
+    assert_eq!(
+        counts("marks", &["bom", "crlf", "header_lines", "blank_lines", "rows_kept", "plus_signs", "lines_read"]),
+        [1, 1, 1, 1, 2, 1, 4]
+    );
     assert_eq!(counts("latin", &["windows_1252", "rows_kept", "bom", "crlf"]), [1, 1, 0, 0]);
     assert_eq!(counts("commas", &["times_with_thousands_comma", "rows_kept"]), [2, 2]);
     assert_eq!(counts("gaps", &["times_na", "empty_times", "rows_kept"]), [2, 1, 3]);
     assert_eq!(counts("slashes", &["stray_backslashes", "rows_kept"]), [2, 2]);
-    let names = ["lines_read", "rows_kept", "prose_lines", "markup_lines", "list_bullets", "rejected.time_unit", "rejected.time_range"];
+    let names =
+        ["lines_read", "rows_kept", "prose_lines", "markup_lines", "list_bullets", "rejected.time_unit", "rejected.time_range"];
     assert_eq!(counts("boxed", &names), [10, 4, 2, 2, 1, 1, 1]);
     // What was passed over is said with its file and line.
     let problems = out["problems"].as_array().unwrap();
-    let warned = |path: &str, line: u64| problems.iter().any(|p| p["path"] == path && p["line"] == line && p["severity"] == "warning");
-    assert!(warned("./boxed/case-1.bsv", 7) && warned("./boxed/case-1.bsv", 1) && warned("./latin/case-1.csv", 2), "{problems:#?}");
+    let warned =
+        |path: &str, line: u64| problems.iter().any(|p| p["path"] == path && p["line"] == line && p["severity"] == "warning");
+    assert!(
+        warned("./boxed/case-1.bsv", 7) && warned("./boxed/case-1.bsv", 1) && warned("./latin/case-1.csv", 2),
+        "{problems:#?}"
+    );
 }
 
 #[test]
@@ -238,7 +253,11 @@ fn the_judge_sees_the_treated_input() {
         assert!(!game.last_message().contains('\u{feff}'));
     };
     sees("marks", "latin", &["\n1. -72: fever\n2. 6: rash\n", "\n1. 0: fever 38°C"]);
-    sees("commas", "gaps", &["\n1. -26280: kidney stone, left\n2. 1672: fall\n", "\n1. N/A: allergy\n2. N/A: vaccines\n3. 0: fever"]);
+    sees(
+        "commas",
+        "gaps",
+        &["\n1. -26280: kidney stone, left\n2. 1672: fall\n", "\n1. N/A: allergy\n2. N/A: vaccines\n3. 0: fever"],
+    );
     sees("slashes", "boxed", &["\n1. -72: fever\n2. 0: rash\n", "\n1. -72: fever\n2. 0: rash\n3. 24: cough\n4. 240: discharge"]);
 }
 

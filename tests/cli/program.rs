@@ -149,8 +149,11 @@ impl Ran {
     }
 }
 
-/// Every file below `root` with its bytes, by path from `root`; folders with none.
-pub fn tree(root: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
+/// Every file below a folder with its bytes, by path from it; folders with none.
+pub type Tree = BTreeMap<PathBuf, Option<Vec<u8>>>;
+
+/// What is below `root`.
+pub fn tree(root: &Path) -> Tree {
     let mut found = BTreeMap::new();
     let mut folders = vec![root.to_path_buf()];
     while let Some(folder) = folders.pop() {
@@ -170,11 +173,14 @@ pub fn tree(root: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
 
 /// Requires the same files with the same bytes.
 pub fn assert_same_tree(a: &Path, b: &Path) {
-    let (a, b) = (tree(a), tree(b));
-    assert_eq!(a.keys().collect::<Vec<_>>(), b.keys().collect::<Vec<_>>());
-    for (name, bytes) in &a {
-        assert!(bytes == &b[name], "{} differs", name.display());
-    }
+    assert_unchanged(&tree(a), b);
+}
+
+/// Requires that `root` is still what [`tree`] found before.
+pub fn assert_unchanged(before: &Tree, root: &Path) {
+    let now = tree(root);
+    let differ: Vec<&PathBuf> = before.keys().chain(now.keys()).filter(|name| before.get(*name) != now.get(*name)).collect();
+    assert!(differ.is_empty(), "new, gone or changed below {}: {differ:?}", root.display());
 }
 
 /// The files directly in `folder` that end in `extension`, in name order.

@@ -1,6 +1,6 @@
 //! `run`: numbers known in closed form, results that can be compared byte for byte, text kept out, games still to be judged.
 
-use crate::program::{Folder, assert_same_tree, mode, tree};
+use crate::program::{Folder, assert_same_tree, assert_unchanged, mode, tree};
 use crate::study::{
     N_GAMES, WRITTEN, assert_near, assert_sample_leaderboard, judged_sample, replies, reply_lines, requests, result_line,
     result_with, row, sample, timing, two_sources,
@@ -24,8 +24,7 @@ fn judged_by_hand(won: &[(usize, usize)]) -> Folder {
         .map(|game| {
             let (alpha, beta) = won[cases.iter().position(|case| *case == game.case).unwrap()];
             let winners = std::iter::repeat_n("alpha", alpha).chain(std::iter::repeat_n("beta", beta));
-            let findings: Vec<Value> =
-                winners.enumerate().map(|(i, winner)| timing(i + 1, game.verdict_for(winner))).collect();
+            let findings: Vec<Value> = winners.enumerate().map(|(i, winner)| timing(i + 1, game.verdict_for(winner))).collect();
             result_line(&game.custom_id, &findings)
         })
         .collect();
@@ -39,7 +38,7 @@ fn two_games_with_equal_shares_have_the_rating_of_the_formula() {
     folder.assize(&["run", "."]).exits(0);
     let board = folder.read_json("results/leaderboard.json");
     assert_eq!((&board[0]["source"], &board[1]["source"]), (&json!("alpha"), &json!("beta")));
-    for (row, rating, share, points) in [(&board[0], 1595.424_3, 75.0, (12.0, 4.0)), (&board[1], 1404.575_8, 25.0, (4.0, 12.0))] {
+    for (row, rating, share, points) in [(&board[0], 1595.4243, 75.0, (12.0, 4.0)), (&board[1], 1404.5758, 25.0, (4.0, 12.0))] {
         // Every resample holds the same shares, so the interval is the rating.
         for name in ["rating", "rating_lo", "rating_hi"] {
             assert_near(&row[name], rating, 1e-4);
@@ -60,10 +59,12 @@ fn two_games_with_equal_shares_have_the_rating_of_the_formula() {
     // All findings are of one kind, so every rubric gives the same shares.
     let rubrics = folder.read_json("results/rubrics.json");
     for rubric in ["default", "timing_weighted", "event_weighted"] {
-        assert_near(&row(&rubrics, "source", "alpha")[format!("{rubric}_rating")], 1595.424_3, 1e-4);
+        assert_near(&row(&rubrics, "source", "alpha")[format!("{rubric}_rating")], 1595.4243, 1e-4);
     }
     let profile = folder.read_json("results/error_profile.json");
-    let of = |source: &str| profile.as_array().unwrap().iter().find(|row| row["source"] == source && row["rate"] == "per game").unwrap();
+    let of = |source: &str| {
+        profile.as_array().unwrap().iter().find(|row| row["source"] == source && row["rate"] == "per game").unwrap()
+    };
     assert_eq!((&of("alpha")["wrong_time"], &of("beta")["wrong_time"]), (&json!(1.0), &json!(3.0)));
 }
 
@@ -72,8 +73,8 @@ fn a_won_game_and_a_draw_have_the_same_rating() {
     let folder = judged_by_hand(&[(2, 0), (1, 1)]);
     folder.assize(&["run", "."]).exits(0);
     let board = folder.read_json("results/leaderboard.json");
-    assert_near(&board[0]["rating"], 1595.424_3, 1e-4);
-    assert_near(&board[1]["rating"], 1404.575_8, 1e-4);
+    assert_near(&board[0]["rating"], 1595.4243, 1e-4);
+    assert_near(&board[1]["rating"], 1404.5758, 1e-4);
     assert_eq!((&board[0]["won"], &board[0]["tied"], &board[1]["lost"]), (&json!(1), &json!(1), &json!(1)));
     assert_near(&board[0]["share_hi"], 100.0, 1e-9);
     assert_near(&board[0]["share_lo"], 50.0, 1e-9);
@@ -85,7 +86,8 @@ fn categories_weigh_as_the_rubric_says() {
     let game = requests(&folder, ".").remove(0);
     // alpha wins an event that beta missed (1 point); beta wins a time (2) and an event that alpha made up (3).
     let own = |source: &str, row: usize, winner: &str| {
-        let (kind, a, b) = if game.a == source { ("A_ONLY", json!(row), json!(null)) } else { ("B_ONLY", json!(null), json!(row)) };
+        let (kind, a, b) =
+            if game.a == source { ("A_ONLY", json!(row), json!(null)) } else { ("B_ONLY", json!(null), json!(row)) };
         json!({"type": kind, "a_row": a, "b_row": b, "polarity": "present", "evidence": "none found",
             "rationale": "By the report.", "verdict": game.verdict_for(winner)})
     };
@@ -133,6 +135,46 @@ fn a_game_without_a_decisive_finding_is_left_out_or_a_draw() {
 }
 
 #[test]
+fn findings_and_evidence_of_the_sample_are_all_counted() {
+    let folder = judged_sample();
+    folder.assize(&["run", WRITTEN]).exits(0);
+    // Counted here from the written judgements and the reports alone.
+    let (mut n_findings, mut n_quoted, mut n_exact) = (0, 0, 0);
+    for game in folder.read_json("written/games.json").as_array().unwrap() {
+        let report = folder.read(&format!("reports/{}.txt", game["case"].as_str().unwrap()));
+        for finding in game["findings"].as_array().unwrap() {
+            let evidence = finding["evidence"].as_str().unwrap();
+            n_findings += 1;
+            n_quoted += usize::from(evidence != "none found");
+            n_exact += usize::from(report.contains(evidence));
+        }
+    }
+    assert!(n_findings > 100 && n_exact > 100);
+    let conformance = folder.read_json("results-written/conformance.json");
+    let n = |measure: &str| row(&conformance, "measure", measure)["n"].as_u64().unwrap();
+    assert_eq!(n("findings: valid"), n_findings);
+    assert_eq!(n("findings: with quoted evidence"), n_quoted as u64);
+    assert_eq!(n("evidence: byte for byte in the report"), n_exact as u64);
+    assert_eq!(folder.read_json("results-written/findings.json").as_array().unwrap().len() as u64, n_findings);
+    let board = folder.read_json("results-written/leaderboard.json");
+    let sum = |name: &str| board.as_array().unwrap().iter().map(|row| row[name].as_f64().unwrap()).sum::<f64>();
+    assert!((sum("points_for") - sum("points_against")).abs() < 1e-9, "a point won is a point lost");
+    assert!((sum("rating") - 4.0 * 1500.0).abs() < 1e-6, "ratings are centred on 1500");
+}
+
+#[test]
+fn logs_hold_no_text_of_a_case() {
+    let folder = sample();
+    let texts = texts_of_the_sample(&folder);
+    for args in [&["check", WRITTEN][..], &["replies", WRITTEN, "--input", "written/replies.jsonl"], &["run", WRITTEN]] {
+        let ran = folder.assize(&[args, &["--log", "trace"]].concat()).exits(0);
+        for text in &texts {
+            ran.hides(text);
+        }
+    }
+}
+
+#[test]
 fn a_second_run_writes_the_same_bytes() {
     let folder = judged_sample();
     folder.assize(&["run", WRITTEN]).exits(0);
@@ -140,7 +182,7 @@ fn a_second_run_writes_the_same_bytes() {
     folder.assize(&["run", WRITTEN, "--results", "again", "--threads", "1"]).exits(0);
     folder.assize(&["run", WRITTEN]).exits(0);
     assert_same_tree(&folder.join("results-written"), &folder.join("again"));
-    assert!(tree(&folder.join("store-written")) == store, "a run that computes nothing changed the store");
+    assert_unchanged(&store, &folder.join("store-written"));
     let files = tree(&folder.join("again"));
     for name in ["leaderboard", "rubrics", "head_to_head", "error_profile", "conformance", "games", "findings", "input"] {
         for extension in ["csv", "json"] {
@@ -271,7 +313,9 @@ fn a_manifest_can_ask_for_no_text() {
 fn no_text_keeps_bad_replies_out_of_the_results() {
     let folder = two_sources(&["case-1", "case-2"]);
     let mut odd = timing(1, "A");
-    for (name, text) in [("evidence", "MARKER1"), ("rationale", "MARKER2"), ("type", "MARKER3"), ("verdict", "MARKER4"), ("polarity", "MARKER5")] {
+    for (name, text) in
+        [("evidence", "MARKER1"), ("rationale", "MARKER2"), ("type", "MARKER3"), ("verdict", "MARKER4"), ("polarity", "MARKER5")]
+    {
         odd[name] = json!(text);
     }
     odd["a_row"] = json!("MARKER6");

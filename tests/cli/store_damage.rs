@@ -1,12 +1,13 @@
 //! `store`: damage said and survived, stores joined and exported, other versions refused.
 
-use crate::program::{Folder, files_in, mode, tree};
+use crate::program::{Folder, assert_unchanged, files_in, mode, tree};
 use crate::study::{
     N_GAMES, REPLIES, WRITTEN, assert_sample_leaderboard, count, judged_sample, replies, reply_lines, requests, sample,
 };
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 const STORE: &str = "store-written";
@@ -48,7 +49,7 @@ fn damaged_lines_are_named_and_their_replies_taken_in_again() {
     assert!(verify.line(&corrupt).contains("checksum"));
     assert!(verify.line(&torn).contains("half a line"));
     assert_eq!((count(&verify.json(), "damaged_lines"), count(&verify.json(), "items_answered")), (2, 34));
-    assert!(tree(&folder.join(STORE)) == before, "verify changed the store");
+    assert_unchanged(&before, &folder.join(STORE));
 
     let run = folder.assize(&["run", WRITTEN, "--quiet"]).exits(4);
     run.line(&corrupt);
@@ -89,7 +90,7 @@ fn a_store_of_a_newer_version_is_refused_by_every_command() {
         ran.says(&format!("{STORE}/format.json")).says("version 99");
         assert_eq!(ran.stdout, "", "{args:?}");
     }
-    assert!(tree(folder.path()) == before, "a refused store was written to");
+    assert_unchanged(&before, folder.path());
 }
 
 #[test]
@@ -100,7 +101,7 @@ fn a_folder_that_is_no_store_is_refused() {
         folder.assize(args).exits(2).says(args[2]).says("not an Assize store");
     }
     folder.assize(&["store", "merge", STORE, "--from", "reports"]).exits(2).says("reports");
-    assert!(tree(folder.path()) == before, "a refused command wrote a file");
+    assert_unchanged(&before, folder.path());
     folder.write(&format!("{STORE}/format.json"), "{}");
     folder.assize(&["store", "verify", STORE]).exits(2).says("format.json");
 }
@@ -125,12 +126,29 @@ fn two_stores_join_without_loss_or_doubling() {
     let two = tree(&folder.join("two"));
     let merged = folder.assize(&["store", "merge", "one", "--from", "two", "--json"]).exits(0).json();
     assert_eq!((count(&merged, "records"), count(&merged, "records_added")), (36, 16));
-    assert!(tree(&folder.join("two")) == two, "the other store was changed");
+    assert_unchanged(&two, &folder.join("two"));
     assert_eq!(files_in(&folder.join("one/segments"), "jsonl").len(), 1);
     folder.assize(&["run", WRITTEN, "--store", "one"]).exits(0);
     assert_sample_leaderboard(&folder.read_json("results-written/leaderboard.json"));
     let again = folder.assize(&["store", "merge", "one", "--from", "two", "--json"]).exits(0).json();
     assert_eq!((count(&again, "records"), count(&again, "records_added")), (36, 0));
+}
+
+#[test]
+fn two_processes_write_to_one_store() {
+    let folder = sample();
+    let lines = reply_lines(&folder);
+    folder.write("one.jsonl", lines[..20].join("\n")).write("two.jsonl", lines[16..].join("\n"));
+    let take = |file: &str| folder.assize(&["replies", WRITTEN, "--input", file, "--quiet"]).exits(0);
+    std::thread::scope(|scope| {
+        let both = [scope.spawn(|| take("one.jsonl")), scope.spawn(|| take("two.jsonl"))];
+        for ran in both {
+            ran.join().unwrap().is_silent();
+        }
+    });
+    folder.assize(&["store", "verify", STORE]).exits(0).is_silent();
+    folder.assize(&["run", WRITTEN]).exits(0);
+    assert_sample_leaderboard(&folder.read_json("results-written/leaderboard.json"));
 }
 
 #[test]
@@ -141,7 +159,7 @@ fn a_store_in_use_is_not_merged() {
     let writer = File::open(&path).unwrap();
     writer.lock().unwrap();
     folder.assize(&["store", "merge", STORE]).exits(2).says("another process");
-    assert!(tree(&folder.join(STORE)) == before, "a store in use was changed");
+    assert_unchanged(&before, &folder.join(STORE));
     folder.assize(&["run", WRITTEN]).exits(0).says("1 other process");
     drop(writer);
     folder.assize(&["store", "merge", STORE]).exits(0);
@@ -177,6 +195,15 @@ fn records_are_exported_as_csv_and_jsonl() {
     for name in ["records.csv", "records.jsonl"] {
         assert_eq!(mode(&folder.join(name)), 0o600, "{name}");
     }
+}
+
+#[test]
+fn an_export_over_an_older_file_is_private_too() {
+    let folder = judged_sample();
+    folder.write("records.csv", "old\n");
+    fs::set_permissions(folder.join("records.csv"), PermissionsExt::from_mode(0o644)).unwrap();
+    folder.assize(&["store", "export", STORE, "--out", "records.csv"]).exits(0);
+    assert_eq!(mode(&folder.join("records.csv")), 0o600);
 }
 
 #[test]

@@ -51,7 +51,8 @@ fn every_command_has_help_with_an_example() {
     ] {
         assert!(names.iter().any(|name| name == expected), "no help for {expected:?} among {names:?}");
     }
-    let bare: Vec<&str> = all.iter().zip(&names).filter(|((_, help), _)| !help.contains("Example")).map(|(_, name)| &**name).collect();
+    let bare: Vec<&str> =
+        all.iter().zip(&names).filter(|((_, help), _)| !help.contains("Example")).map(|(_, name)| &**name).collect();
     assert!(bare.is_empty(), "no example in the help of {bare:?}");
     assert!(tree(folder.path()).is_empty(), "help wrote a file");
 }
@@ -125,7 +126,11 @@ fn init_writes_a_manifest_with_every_section_explained() {
     }
     // Every key, in use or commented out, stands below a comment.
     let lines: Vec<&str> = text.lines().collect();
-    let is_key = |line: &&str| line.trim_start_matches("# ").split_once(" = ").is_some_and(|(key, _)| key.chars().all(|c| c == '_' || c.is_ascii_lowercase()));
+    let is_key = |line: &&str| {
+        line.trim_start_matches("# ")
+            .split_once(" = ")
+            .is_some_and(|(key, _)| key.chars().all(|c| c == '_' || c.is_ascii_lowercase()))
+    };
     assert!(lines.iter().filter(|line| is_key(line)).count() > 30, "{text}");
     let files: Vec<_> = tree(folder.path()).into_keys().collect();
     assert_eq!(files.len(), 2, "{files:?}");

@@ -17,16 +17,19 @@ pub fn engine(plan: &Plan, store: &Arc<Store>, generator: Option<Box<dyn Generat
 }
 
 /// Judges every game, `on_done` after each; outcomes in the order of the games.
-pub fn judge_all(plan: &Plan, engine: &Engine, on_done: impl Fn()) -> Result<Vec<GameOutcome>, Failure> {
+pub fn judge_all(plan: &Plan, engine: &Engine, on_done: &dyn Fn()) -> Result<Vec<GameOutcome>, Failure> {
     // Enough games at a time that the engine sees which prompts belong together.
     let n_concurrent = match plan.llama.numerics {
         Numerics::Exact => 2,
         Numerics::Fast => 4 * plan.llama.slots as usize,
     };
     let games = stream::iter(plan.games.iter().copied())
-        .map(|game| async move { judge(engine, &plan.prompt, &plan.judge, &plan.docket, game).await })
+        .map(|game| async move {
+            let outcome = judge(engine, &plan.prompt, &plan.judge, &plan.docket, game).await;
+            on_done();
+            outcome
+        })
         .buffered(n_concurrent)
-        .inspect_ok(|_| on_done())
         .try_collect();
     Ok(futures::executor::block_on(games)?)
 }

@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// The items that wait for a reply, each once.
 fn pending(plan: &Plan, store: &Arc<Store>) -> Result<Vec<PendingItem>, Failure> {
     let engine = engine(plan, store, None, Arc::default());
-    judge_all(plan, &engine, || {})?;
+    judge_all(plan, &engine, &|| {})?;
     let mut seen = HashSet::new();
     Ok(engine.take_pending().into_iter().filter(|item| seen.insert(item.key)).collect())
 }

@@ -11,7 +11,10 @@ use crate::engine::generate::Generator;
 use crate::engine::generate::llama::LlamaJudge;
 use crate::error::ExitStatus;
 use crate::models::{locate, verify_hashes};
-use crate::pipelines::gavel::{GameOutcome, GameStatus, PageFacts, notices, page, score, tables};
+use crate::pipelines::gavel::{
+    GameOutcome, GameStatus, PageFacts, error_profile_shown, leaderboard_shown, notices, page, score, tables,
+};
+use crate::report::Table;
 use crate::store::Store;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -40,7 +43,7 @@ pub fn run(args: &StudyArgs, no_engine: bool, as_json: bool, remarks: Remarks) -
     let started = Instant::now();
     let outcomes = {
         let progress = Progress::start(plan.games.len(), Arc::clone(engine.stats()), remarks.quiet);
-        judge_all(&plan, &engine, || progress.game_done())
+        judge_all(&plan, &engine, &|| progress.game_done())
     };
     store.sync()?;
     let outcomes = outcomes?;
@@ -66,7 +69,11 @@ pub fn run(args: &StudyArgs, no_engine: bool, as_json: bool, remarks: Remarks) -
     let page = page(&plan.docket, &outcomes, &scores, facts)?;
     tables.push(plan.intake.clone());
     results::write(&plan.results_dir, &tables, &settings, &notice_texts, &page)?;
-    show(&plan, &outcomes, &tables, &notice_texts, as_json, remarks)?;
+    let conformance = tables.iter().find(|table| table.name() == "conformance").cloned();
+    let mut shown = vec![leaderboard_shown(&plan.docket, &scores)?, error_profile_shown(&plan.docket, &scores)?];
+    shown.extend(conformance);
+    let output = Output { tables, shown, notices: notice_texts };
+    show(&plan, &outcomes, &output, as_json, remarks)?;
     let all_ok = outcomes.iter().all(|outcome| outcome.status == GameStatus::Ok);
     Ok(if all_ok { ExitStatus::Ok } else { ExitStatus::FailedItems })
 }
@@ -126,29 +133,32 @@ fn keep_run_record(plan: &Plan, stats: StatsSnapshot, wall: Duration, remarks: R
     }
 }
 
-fn show(
-    plan: &Plan,
-    outcomes: &[GameOutcome],
-    tables: &[crate::report::Table],
-    notices: &[String],
-    as_json: bool,
-    remarks: Remarks,
-) -> Result<(), Failure> {
+/// What a run has to say on stdout.
+struct Output {
+    /// Every table, for programs.
+    tables: Vec<Table>,
+    /// The tables that a person reads first.
+    shown: Vec<Table>,
+    notices: Vec<String>,
+}
+
+fn show(plan: &Plan, outcomes: &[GameOutcome], output: &Output, as_json: bool, remarks: Remarks) -> Result<(), Failure> {
     let report = plan.results_dir.join("report.html");
     if as_json {
         let mut out = serde_json::Map::new();
         out.insert("study".into(), json!(plan.name));
-        out.insert("notices".into(), json!(notices));
+        out.insert("notices".into(), json!(output.notices));
         // Findings are many: they are in the results folder.
-        for table in tables.iter().filter(|table| table.name() != "findings") {
+        for table in output.tables.iter().filter(|table| table.name() != "findings") {
             let rows: Value = serde_json::from_str(&table.to_json()?).unwrap_or(Value::Null);
             out.insert(table.name().to_string(), rows);
         }
         out.insert("report".into(), json!(report.display().to_string()));
         return super::print_out(&format!("{:#}", Value::Object(out)));
     }
-    for table in tables.iter().filter(|table| ["leaderboard", "error_profile", "conformance"].contains(&table.name())) {
-        super::print_out(&format!("{}\n", table.to_text()))?;
+    for table in &output.shown {
+        super::print_out(&table.to_text())?;
+        super::print_out("")?;
     }
     for outcome in outcomes.iter().filter(|outcome| outcome.status != GameStatus::Ok) {
         let game = outcome.game;
@@ -168,7 +178,7 @@ fn show(
             outcome.status.name()
         ));
     }
-    for notice in notices {
+    for notice in &output.notices {
         remarks.say(notice);
     }
     super::print_out(&format!("results: {}\nreport:  {}", plan.results_dir.display(), report.display()))

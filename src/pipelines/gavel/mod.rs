@@ -25,4 +25,4 @@ pub use page::{PageFacts, notices, page};
 pub use reply::{Finding, InvalidFinding};
 pub use score::{RubricScores, Scores, score};
 pub use settings::{JudgeSettings, ScoringSettings};
-pub use tables::{leaderboard, tables};
+pub use tables::{error_profile_shown, leaderboard_shown, tables};

@@ -4,7 +4,7 @@ use super::game::Docket;
 use super::judge::{GameOutcome, GameStatus};
 use super::reply::Finding;
 use super::score::Scores;
-use super::tables::{conformance, error_profile, head_to_head_matrix, leaderboard, no_rating};
+use super::tables::{conformance, error_profile_shown, head_to_head_matrix, leaderboard_shown, no_rating};
 use crate::data::{Event, Hours};
 use crate::measure::finding::Side;
 use crate::measure::points::charge;
@@ -39,9 +39,9 @@ pub fn page(docket: &Docket, outcomes: &[GameOutcome], scores: &Scores, facts: P
         judge: JudgeView { name: facts.judge, description: facts.judge_lines },
         settings: facts.settings,
         notices: notices(docket, outcomes, scores),
-        leaderboard: leaderboard(docket, scores)?,
+        leaderboard: leaderboard_shown(docket, scores)?,
         leaderboard_figure: leaderboard_figure(docket, scores).map(|figure| figure.draw()).transpose()?,
-        error_profile: Some(error_profile(docket, scores)?),
+        error_profile: Some(error_profile_shown(docket, scores)?),
         error_profile_figure: profile_figure(docket, scores).map(|figure| figure.draw()).transpose()?,
         head_to_head: first.map(|first| head_to_head_matrix(docket, scores, first)).transpose()?,
         tables: vec![conformance(outcomes, scores)?, facts.intake],

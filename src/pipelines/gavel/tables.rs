@@ -16,6 +16,9 @@ use crate::report::{Cell, Column, ReportError, Table};
 use crate::store::Outcome;
 use std::collections::BTreeMap;
 
+const PER_GAME: &str = "per game";
+const PER_REPORT: &str = "per report";
+
 /// Every table of a run, the leaderboard first. With `no_text` the findings table carries no event text, evidence or rationale.
 ///
 /// # Errors
@@ -92,6 +95,45 @@ pub fn leaderboard(docket: &Docket, scores: &Scores) -> Result<Table, ReportErro
         )
     });
     Ok(table.with_note(note))
+}
+
+/// The ranking as people read it: intervals and games won, lost and tied in one cell each.
+///
+/// # Errors
+/// A number that is not finite.
+pub fn leaderboard_shown(docket: &Docket, scores: &Scores) -> Result<Table, ReportError> {
+    let whole = leaderboard(docket, scores)?;
+    let columns = vec![
+        Column::number("rank", "Rank"),
+        Column::text("source", "Source"),
+        Column::number("rating", "Rating"),
+        Column::number("rating_interval", "95% interval"),
+        Column::number("share", "Mean point share").with_unit("%"),
+        Column::number("share_interval", "95% interval").with_unit("%"),
+        Column::number("record", "Won-lost-tied"),
+        Column::number("points", "Points for : against"),
+    ];
+    let mut table = Table::new("leaderboard", "Leaderboard", columns)?;
+    for row in whole.rows() {
+        let joined = |cells: &[Cell], mark: &str| {
+            let missing = cells.contains(&Cell::Missing);
+            if missing { Cell::Missing } else { cells.iter().map(Cell::display).collect::<Vec<_>>().join(mark).into() }
+        };
+        table.push(vec![
+            row[0].clone(),
+            row[1].clone(),
+            row[2].clone(),
+            joined(&row[3..5], " to "),
+            row[5].clone(),
+            joined(&row[6..8], " to "),
+            joined(&row[9..12], "-"),
+            joined(&row[12..14], " : "),
+        ])?;
+    }
+    Ok(match whole.note() {
+        Some(note) => table.with_note(note),
+        None => table,
+    })
 }
 
 /// Why there is no rating, with the separated sources named; `None` when there is one.
@@ -187,14 +229,35 @@ pub(super) fn head_to_head_matrix(docket: &Docket, scores: &Scores, first: &Rubr
     Ok(table.with_note("Mean share of the points of the source in the row against the source in the column."))
 }
 
-pub(super) fn error_profile(docket: &Docket, scores: &Scores) -> Result<Table, ReportError> {
+/// Discrepancies charged to each source, per game and per report.
+fn error_profile(docket: &Docket, scores: &Scores) -> Result<Table, ReportError> {
+    error_rates(docket, scores, true)
+}
+
+/// Discrepancies charged to each source per game, for people.
+///
+/// # Errors
+/// A number that is not finite.
+pub fn error_profile_shown(docket: &Docket, scores: &Scores) -> Result<Table, ReportError> {
+    error_rates(docket, scores, false)
+}
+
+fn error_rates(docket: &Docket, scores: &Scores, per_report: bool) -> Result<Table, ReportError> {
     let profile = &scores.profile;
-    let mut columns = vec![Column::text("source", "Source"), Column::text("rate", "Rate")];
+    let mut columns = vec![Column::text("source", "Source")];
+    if per_report {
+        columns.push(Column::text("rate", "Rate"));
+    }
     columns.extend(Category::ALL.map(|category| Column::number(category.as_str(), category.label())));
     columns.push(Column::number("total", "Total"));
     let mut table = Table::new("error_profile", "Discrepancies charged to each source", columns)?;
     let mut push = |source: &str, rate: &str, values: Option<PerCategory<f64>>| {
-        let mut row: Vec<Cell> = vec![source.into(), rate.into()];
+        let mut row: Vec<Cell> = vec![source.into()];
+        if per_report {
+            row.push(rate.into());
+        } else if rate != PER_GAME {
+            return Ok(());
+        }
         match values {
             Some(values) => {
                 row.extend(values.iter().map(|(_, value)| Cell::number(*value, 2)));
@@ -205,22 +268,26 @@ pub(super) fn error_profile(docket: &Docket, scores: &Scores) -> Result<Table, R
         table.push(row)
     };
     for &source in &scores.ranking {
-        push(docket.sources[source].as_str(), "per game", profile.per_matchup(source))?;
-        push(docket.sources[source].as_str(), "per report", profile.per_report(source))?;
+        push(docket.sources[source].as_str(), PER_GAME, profile.per_matchup(source))?;
+        push(docket.sources[source].as_str(), PER_REPORT, profile.per_report(source))?;
     }
-    push("(mean of sources)", "per game", profile.mean_per_matchup())?;
-    push("(mean of sources)", "per report", profile.mean_per_report())?;
-    push("(all games pooled)", "per game", profile.pooled_per_matchup())?;
-    Ok(table.with_note(
-        "Instances in pairings, not distinct errors: one error can count against several opponents. Per report sums over opponents.",
-    ))
+    push("(mean of sources)", PER_GAME, profile.mean_per_matchup())?;
+    push("(mean of sources)", PER_REPORT, profile.mean_per_report())?;
+    push("(all games pooled)", PER_GAME, profile.pooled_per_matchup())?;
+    Ok(table.with_note(format!(
+        "Instances in pairings, not distinct errors: one error can count against several opponents. {}",
+        if per_report { "Per report sums over opponents." } else { "Rates per game." }
+    )))
 }
 
 /// Numbers of games by how they ended, of findings, and of evidence found: what the paper reports as schema conformance and
 /// evidence rates.
 pub(super) fn conformance(outcomes: &[GameOutcome], scores: &Scores) -> Result<Table, ReportError> {
-    let columns =
-        vec![Column::text("measure", "Measure"), Column::number("n", "Number"), Column::number("percent", "Of").with_unit("%")];
+    let columns = vec![
+        Column::text("measure", "Measure"),
+        Column::number("n", "Number"),
+        Column::number("percent", "Share").with_unit("%"),
+    ];
     let mut table = Table::new("conformance", "Replies and evidence", columns)?;
     let mut push = |name: &str, n: usize, of: Option<usize>| {
         let percent = of.filter(|of| *of > 0).map(|of| 100.0 * n as f64 / of as f64);
