@@ -2,6 +2,7 @@
 
 use crate::program::{Folder, tree};
 use crate::study::{REPLIES, WRITTEN, judged_sample, sample};
+use std::collections::BTreeSet;
 use std::fs;
 
 /// The names under "Commands:" of a help text.
@@ -124,14 +125,19 @@ fn init_writes_a_manifest_with_every_section_explained() {
         let at = text.lines().position(|line| line.trim_matches(['[', ']']) == section && line.starts_with('['));
         assert!(at.is_some(), "no section {section}:\n{text}");
     }
-    // Every key, in use or commented out, stands below a comment.
-    let lines: Vec<&str> = text.lines().collect();
-    let is_key = |line: &&str| {
-        line.trim_start_matches("# ")
-            .split_once(" = ")
-            .is_some_and(|(key, _)| key.chars().all(|c| c == '_' || c.is_ascii_lowercase()))
+    // The first time a key occurs, in use or commented out, an explanation stands above it or above the keys before it.
+    let key = |line: &str| {
+        let (key, _) = line.trim_start_matches("# ").split_once(" = ")?;
+        key.chars().all(|c| c == '_' || c.is_ascii_lowercase()).then(|| key.to_string())
     };
-    assert!(lines.iter().filter(|line| is_key(line)).count() > 30, "{text}");
+    let (mut explained, mut known) = (false, BTreeSet::new());
+    for line in text.lines() {
+        match key(line) {
+            Some(key) => assert!(!known.insert(key) || explained, "no explanation of {line:?}"),
+            None => explained = line.starts_with('#'),
+        }
+    }
+    assert!(known.len() >= 30, "{known:?}");
     let files: Vec<_> = tree(folder.path()).into_keys().collect();
     assert_eq!(files.len(), 2, "{files:?}");
 }
