@@ -77,10 +77,10 @@ pub enum Command {
         input: Option<PathBuf>,
     },
     /// Model cards and their files
-    #[command(subcommand)]
+    #[command(subcommand, after_help = "Example:\n  assize models list")]
     Models(ModelsCommand),
     /// Stores of finished items
-    #[command(subcommand)]
+    #[command(subcommand, after_help = "Example:\n  assize store verify trial/store")]
     Store(StoreCommand),
 }
 

@@ -15,7 +15,7 @@ pub struct Failure {
 impl Failure {
     /// A failure that ends the program with `status`.
     pub fn new(status: ExitStatus, message: impl std::fmt::Display) -> Self {
-        Self { status, lines: vec![message.to_string()] }
+        Self { status, lines: vec![format!("error: {message}")] }
     }
 
     /// Wrong arguments, manifest or input.
@@ -30,13 +30,15 @@ impl Failure {
 
     /// Every problem of a study.
     pub fn problems(problems: &[Problem]) -> Self {
-        Self { status: ExitStatus::Usage, lines: problems.iter().map(ToString::to_string).collect() }
+        let line = |problem: &Problem| format!("{}: {problem}", if problem.is_error() { "error" } else { "warning" });
+        Self { status: ExitStatus::Usage, lines: problems.iter().map(line).collect() }
     }
 
     pub fn status(&self) -> ExitStatus {
         self.status
     }
 
+    /// What to print on stderr, each line with its severity.
     pub fn lines(&self) -> &[String] {
         &self.lines
     }

@@ -28,7 +28,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitStatus {
         Ok(status) => status,
         Err(failure) => {
             for line in failure.lines() {
-                eprintln!("error: {line}");
+                eprintln!("{line}");
             }
             failure.status()
         }

@@ -16,7 +16,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Starts showing `n_games`; `None` when quiet.
+    /// Starts showing `n_games`; nothing when quiet.
     pub fn start(n_games: usize, stats: Arc<EngineStats>, quiet: bool) -> Self {
         let done = Arc::new(AtomicUsize::new(0));
         let over = Arc::new(AtomicBool::new(false));
@@ -43,6 +43,7 @@ impl Drop for Progress {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
             let _ = thread.join();
         }
     }
@@ -61,7 +62,7 @@ fn bar(n_games: usize, stats: &EngineStats, done: &AtomicUsize, over: &AtomicBoo
         let n = done.load(Ordering::Relaxed);
         bar.set_position(n as u64);
         bar.set_message(speed_and_rest(n_games, n, stats, started, &mut first_computed));
-        std::thread::sleep(TICK);
+        std::thread::park_timeout(TICK);
     }
     bar.finish_and_clear();
 }
@@ -78,7 +79,7 @@ fn lines(n_games: usize, stats: &EngineStats, done: &AtomicUsize, over: &AtomicB
             next = started.elapsed()
                 + if next < Duration::from_secs(30) { Duration::from_secs(10) } else { Duration::from_secs(30) };
         }
-        std::thread::sleep(TICK);
+        std::thread::park_timeout(TICK);
     }
 }
 

@@ -3,20 +3,25 @@
 use crate::cli::args::StudyArgs;
 use crate::cli::console::{Failure, Remarks};
 use crate::cli::resolve;
+use crate::data::study::MANIFEST_NAME;
 use crate::data::{Problem, Study};
 use crate::error::ExitStatus;
-use crate::models::locate;
+use crate::models::{ModelCard, locate};
+use crate::prompts::Prompt;
 use serde_json::{Value, json};
+use std::path::Path;
 
 pub fn run(args: &StudyArgs, as_json: bool, remarks: Remarks) -> Result<ExitStatus, Failure> {
-    let study = match Study::load(&args.study) {
-        Ok(study) => study,
-        Err(problems) if as_json => {
-            let list: Vec<Value> = problems.iter().map(problem_json).collect();
-            super::print_out(&format!("{:#}", json!({"ok": false, "problems": list})))?;
-            return Ok(ExitStatus::Usage);
+    let loaded = Study::load(&args.study);
+    let named = card_and_prompt_problems(args);
+    let study = match loaded {
+        Ok(study) if named.is_empty() => study,
+        other => {
+            let mut problems = named;
+            problems.extend(other.map_or_else(|problems| problems, |study| study.warnings));
+            problems.sort_by_key(|problem| problem.severity);
+            return refuse(&problems, as_json);
         }
-        Err(problems) => return Err(Failure::problems(&problems)),
     };
     let warnings = study.warnings.clone();
     let plan = resolve::plan(args, study)?;
@@ -60,6 +65,45 @@ pub fn run(args: &StudyArgs, as_json: bool, remarks: Remarks) -> Result<ExitStat
         plan.card.name,
     ))?;
     Ok(ExitStatus::Ok)
+}
+
+fn refuse(problems: &[Problem], as_json: bool) -> Result<ExitStatus, Failure> {
+    if !as_json {
+        return Err(Failure::problems(problems));
+    }
+    let list: Vec<Value> = problems.iter().map(problem_json).collect();
+    super::print_out(&format!("{:#}", json!({"ok": false, "problems": list})))?;
+    Ok(ExitStatus::Usage)
+}
+
+/// What is wrong with the card and the prompt that the manifest names, also where the rest of the study is faulty. A manifest that
+/// cannot be read is the study's own problem.
+fn card_and_prompt_problems(args: &StudyArgs) -> Vec<Problem> {
+    let path = if args.study.is_dir() { args.study.join(MANIFEST_NAME) } else { args.study.clone() };
+    let Some((text, table)) =
+        std::fs::read_to_string(&path).ok().and_then(|text| text.parse::<toml::Table>().ok().map(|table| (text, table)))
+    else {
+        return Vec::new();
+    };
+    let root = path.parent().unwrap_or(Path::new(""));
+    let name = |key: &str| table.get("judge").and_then(|judge| judge.get(key)).and_then(toml::Value::as_str);
+    let line =
+        |key: &str| text.lines().position(|line| line.split('=').next().is_some_and(|left| left.trim() == key)).map(|i| i + 1);
+    let mut problems = Vec::new();
+    let mut add = |key: &str, what: String| {
+        problems.push(Problem::error(&path, line(key), format!("judge.{key}: {what}"), "correct the name or the file"));
+    };
+    if let (None, Some(card)) = (&args.card, name("card"))
+        && let Err(error) = ModelCard::find(card, root)
+    {
+        add("card", error.to_string());
+    }
+    if let Some(prompt) = name("prompt")
+        && let Err(error) = Prompt::find(prompt, root)
+    {
+        add("prompt", error.to_string());
+    }
+    problems
 }
 
 fn problem_json(problem: &Problem) -> Value {

@@ -13,7 +13,7 @@ use crate::store::{ItemKey, Outcome, Store};
 use batch::{Line, read_line, request_line};
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -31,16 +31,12 @@ pub fn requests(args: &StudyArgs, index: Option<&Path>, remarks: Remarks) -> Res
     remarks.store(store.open_report());
     let items = pending(&plan, &store)?;
     let model = plan.card.served.as_ref().map_or(plan.card.name.as_str(), |served| served.model.as_str());
-    let stdout = std::io::stdout();
-    let mut out = std::io::BufWriter::new(stdout.lock());
-    for item in &items {
-        let line = request_line(item, model);
-        writeln!(out, "{line}")
-            .map_err(|error| Failure::new(ExitStatus::Internal, format_args!("cannot write to stdout: {error}")))?;
-    }
-    out.flush().map_err(|error| Failure::new(ExitStatus::Internal, format_args!("cannot write to stdout: {error}")))?;
+    // The index first: a reader of the prompts may go away early.
     if let Some(path) = index {
         write_index(path, &items)?;
+    }
+    for item in &items {
+        super::print_out(&request_line(item, model).to_string())?;
     }
     remarks.say(format_args!("{} pending prompts of {} games", items.len(), plan.games.len()));
     Ok(ExitStatus::Ok)
@@ -103,9 +99,15 @@ pub fn replies(args: &StudyArgs, input: Option<&Path>, as_json: bool, remarks: R
             let mut record = imported_record(key, &item.request, reply.content, reply.finish, reply.usage);
             record.reasoning = reply.reasoning;
             match record.outcome {
-                Outcome::Truncated => taken.accepted_truncated += 1,
                 Outcome::Ok => {}
-                _ => taken.accepted_invalid += 1,
+                Outcome::Truncated => {
+                    taken.accepted_truncated += 1;
+                    eprintln!("{name}:{number}: the reply was cut at its token limit; taken in as truncated");
+                }
+                _ => {
+                    taken.accepted_invalid += 1;
+                    eprintln!("{name}:{number}: the reply breaks the rules of its stage; taken in, it is asked for again");
+                }
             }
             store.put(&record)?;
             taken.accepted += 1;
@@ -146,7 +148,10 @@ fn read_lines(name: &str, reader: Box<dyn Read>, taken: &mut Taken) -> Result<Ve
         }
         match read_line(&line) {
             Line::Reply(key, reply) if seen.insert(key) => replies.push((number, key, reply)),
-            Line::Reply(..) => taken.duplicates += 1,
+            Line::Reply(..) => {
+                taken.duplicates += 1;
+                eprintln!("{name}:{number}: this custom_id came before; the first one counts");
+            }
             Line::Error(reason) => {
                 taken.errors += 1;
                 eprintln!("{name}:{number}: {reason}; the item stays pending");

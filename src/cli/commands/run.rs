@@ -72,6 +72,7 @@ pub fn run(args: &StudyArgs, no_engine: bool, as_json: bool, remarks: Remarks) -
     let conformance = tables.iter().find(|table| table.name() == "conformance").cloned();
     let mut shown = vec![leaderboard_shown(&plan.docket, &scores)?, error_profile_shown(&plan.docket, &scores)?];
     shown.extend(conformance);
+    shown.push(plan.intake.clone());
     let output = Output { tables, shown, notices: notice_texts };
     show(&plan, &outcomes, &output, as_json, remarks)?;
     let all_ok = outcomes.iter().all(|outcome| outcome.status == GameStatus::Ok);

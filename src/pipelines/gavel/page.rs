@@ -6,7 +6,7 @@ use super::reply::Finding;
 use super::score::Scores;
 use super::tables::{conformance, error_profile_shown, head_to_head_matrix, leaderboard_shown, no_rating};
 use crate::data::{Event, Hours};
-use crate::measure::finding::Side;
+use crate::measure::finding::{FindingType, Polarity, Side, Verdict};
 use crate::measure::points::charge;
 use crate::measure::quotes::Located;
 use crate::measure::rubric::{Category, Rubric};
@@ -16,6 +16,8 @@ use crate::report::page::{
     NoticeLevel, NoticeView, SidePoints, TimelineRowView, TimelineView, Utf16Span,
 };
 use crate::report::{ErrorProfileFigure, GavelPage, LeaderboardFigure, LeaderboardScale, ReportError, Table};
+use std::fmt::Display;
+use std::str::FromStr;
 
 /// What the page says besides the results.
 pub struct PageFacts {
@@ -156,9 +158,9 @@ fn game(docket: &Docket, outcome: &GameOutcome, index: usize, scores: &Scores) -
         findings.push(valid_finding(docket, outcome, finding, rubric.as_ref())?);
     }
     findings.extend(outcome.invalid.iter().map(|invalid| FindingView {
-        kind: name_in(&invalid.raw, "type"),
-        verdict: name_in(&invalid.raw, "verdict"),
-        polarity: name_in(&invalid.raw, "polarity"),
+        kind: label_in::<FindingType>(&invalid.raw, "type"),
+        verdict: label_in::<Verdict>(&invalid.raw, "verdict"),
+        polarity: label_in::<Polarity>(&invalid.raw, "polarity"),
         a: None,
         b: None,
         category: None,
@@ -193,8 +195,10 @@ fn game(docket: &Docket, outcome: &GameOutcome, index: usize, scores: &Scores) -
     })
 }
 
-fn name_in(raw: &serde_json::Value, name: &str) -> String {
-    raw.get(name).and_then(|value| value.as_str()).unwrap_or("?").to_string()
+/// A label of an invalid finding where it is one; whatever else stands there is text of the reply and only in its messages.
+fn label_in<T: FromStr + Display>(raw: &serde_json::Value, name: &str) -> String {
+    let label = raw.get(name).and_then(|value| value.as_str()).and_then(|text| text.parse::<T>().ok());
+    label.map_or_else(|| "?".to_string(), |label| label.to_string())
 }
 
 fn valid_finding(

@@ -90,11 +90,22 @@ struct PromptDetails {
     cached_tokens: Option<u32>,
 }
 
+/// What is wrong and where, without the value: serde's own message may quote a reply.
+fn place(error: &serde_json::Error) -> String {
+    let what = match error.classify() {
+        serde_json::error::Category::Io => "got a read error",
+        serde_json::error::Category::Syntax => "got broken JSON",
+        serde_json::error::Category::Data => "got JSON of another form",
+        serde_json::error::Category::Eof => "got JSON that ends too early",
+    };
+    if error.column() > 0 { format!("{what} (column {})", error.column()) } else { what.to_string() }
+}
+
 /// Reads one line. Messages name fields and codes, never contents.
 pub(super) fn read_line(line: &[u8]) -> Line {
     let result: ResultLine = match serde_json::from_slice(line) {
         Ok(result) => result,
-        Err(error) => return Line::Malformed(format!("expected a batch result in JSON: {error}")),
+        Err(error) => return Line::Malformed(format!("expected a batch result in JSON, {}", place(&error))),
     };
     let Some(key) = ItemKey::parse(&result.custom_id) else {
         return Line::Malformed("custom_id: expected the 64 hexadecimal digits of a request".into());
@@ -111,7 +122,7 @@ pub(super) fn read_line(line: &[u8]) -> Line {
     }
     let body: Body = match response.body.map(serde_json::from_value) {
         Some(Ok(body)) => body,
-        Some(Err(error)) => return Line::Malformed(format!("response.body: expected a chat completion: {error}")),
+        Some(Err(error)) => return Line::Malformed(format!("response.body: expected a chat completion, {}", place(&error))),
         None => return Line::Malformed("response.body is missing".into()),
     };
     let Some(choice) = body.choices.into_iter().next() else {
