@@ -12,7 +12,7 @@ pub use error::GenerateError;
 pub use item::{ENGINE_VERSION, EngineIdentity, ModelIdentity, PendingItem, Request};
 pub use stats::{EngineStats, StatsSnapshot};
 
-use crate::store::{FinishReason, ItemKey, Origin, Outcome, Record, Store, Timings, Usage};
+use crate::store::{FinishReason, ItemKey, Origin, Outcome, Record, Store};
 use futures::channel::oneshot;
 use generate::{Finished, Generated, Generator, Job};
 use std::collections::HashMap;
@@ -149,6 +149,16 @@ fn finished_record(key: ItemKey, request: &Request, finished: Finished) -> Recor
         FinishReason::Length => Outcome::Truncated,
         FinishReason::Stop | FinishReason::None => (request.classify)(&finished.reply),
     };
+    record(key, request, outcome, finished, None)
+}
+
+/// An item that got no reply.
+fn failed_record(key: ItemKey, request: &Request, outcome: Outcome, reason: String) -> Record {
+    let nothing = Finished::of_text(String::new(), FinishReason::None, Origin::Engine);
+    record(key, request, outcome, nothing, Some(reason))
+}
+
+fn record(key: ItemKey, request: &Request, outcome: Outcome, finished: Finished, detail: Option<String>) -> Record {
     Record {
         key,
         stage: request.stage(),
@@ -163,44 +173,12 @@ fn finished_record(key: ItemKey, request: &Request, finished: Finished) -> Recor
         min_margin: finished.min_margin,
         timings: finished.timings,
         origin: finished.origin,
-        detail: None,
-    }
-}
-
-fn failed_record(key: ItemKey, request: &Request, outcome: Outcome, reason: String) -> Record {
-    Record {
-        key,
-        stage: request.stage(),
-        labels: request.labels.clone(),
-        attempt: request.attempt,
-        outcome,
-        finish: FinishReason::None,
-        reply: String::new(),
-        reasoning: None,
-        usage: Usage::default(),
-        batch_width: 0,
-        min_margin: None,
-        timings: Timings::default(),
-        origin: Origin::Engine,
-        detail: Some(reason),
+        detail,
     }
 }
 
 /// The record of a reply that somebody else computed for `request`, as `assize replies` takes it in.
 #[must_use]
-pub fn imported_record(key: ItemKey, request: &Request, reply: String, finish: FinishReason, usage: Usage) -> Record {
-    finished_record(
-        key,
-        request,
-        Finished {
-            reply,
-            reasoning: None,
-            finish,
-            usage,
-            batch_width: 0,
-            min_margin: None,
-            timings: Timings::default(),
-            origin: Origin::Imported,
-        },
-    )
+pub fn imported_record(key: ItemKey, request: &Request, reply: Finished) -> Record {
+    finished_record(key, request, reply)
 }

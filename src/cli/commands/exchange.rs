@@ -6,6 +6,7 @@ use super::docket::{engine, judge_all};
 use crate::cli::args::StudyArgs;
 use crate::cli::console::{Failure, Remarks};
 use crate::cli::resolve::{self, Plan};
+use crate::engine::generate::Finished;
 use crate::engine::{PendingItem, imported_record};
 use crate::error::ExitStatus;
 use crate::report::{Cell, Column, Table};
@@ -96,8 +97,7 @@ pub fn replies(args: &StudyArgs, input: Option<&Path>, as_json: bool, remarks: R
                 rest.push((number, key, reply));
                 continue;
             };
-            let mut record = imported_record(key, &item.request, reply.content, reply.finish, reply.usage);
-            record.reasoning = reply.reasoning;
+            let record = imported_record(key, &item.request, reply);
             match record.outcome {
                 Outcome::Ok => {}
                 Outcome::Truncated => {
@@ -134,7 +134,7 @@ pub fn replies(args: &StudyArgs, input: Option<&Path>, as_json: bool, remarks: R
     Ok(if clean { ExitStatus::Ok } else { ExitStatus::FailedItems })
 }
 
-type WaitingReply = (usize, ItemKey, batch::Reply);
+type WaitingReply = (usize, ItemKey, Finished);
 
 /// The usable lines, the first of each custom_id; everything else is said and counted.
 fn read_lines(name: &str, reader: Box<dyn Read>, taken: &mut Taken) -> Result<Vec<WaitingReply>, Failure> {

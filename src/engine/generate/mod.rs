@@ -55,6 +55,23 @@ pub struct Finished {
     pub origin: Origin,
 }
 
+impl Finished {
+    /// A reply of which only the text and its end are known.
+    #[must_use]
+    pub fn of_text(reply: String, finish: FinishReason, origin: Origin) -> Self {
+        Self {
+            reply,
+            reasoning: None,
+            finish,
+            usage: Usage::default(),
+            batch_width: 0,
+            min_margin: None,
+            timings: Timings::default(),
+            origin,
+        }
+    }
+}
+
 /// A backend: takes jobs in any number, answers each once, in any order.
 pub trait Generator: Send + Sync {
     /// Queues `job`.

@@ -1,7 +1,7 @@
 //! A generator that answers by a function. For unit tests of pipelines; it proves nothing about a model.
 
 use super::{EngineStats, Finished, Generated, Generator, Job, Message};
-use crate::store::{FinishReason, Origin, Timings, Usage};
+use crate::store::{FinishReason, Origin};
 use std::sync::Arc;
 
 type Script = dyn Fn(&[Message]) -> Generated + Send + Sync;
@@ -27,16 +27,7 @@ impl Scripted {
     /// A reply that ended for the reason given.
     #[must_use]
     pub fn ended(text: impl Into<String>, finish: FinishReason) -> Generated {
-        Generated::Finished(Finished {
-            reply: text.into(),
-            reasoning: None,
-            finish,
-            usage: Usage::default(),
-            batch_width: 1,
-            min_margin: None,
-            timings: Timings::default(),
-            origin: Origin::Engine,
-        })
+        Generated::Finished(Finished::of_text(text.into(), finish, Origin::Engine))
     }
 }
 

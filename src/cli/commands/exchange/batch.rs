@@ -1,7 +1,8 @@
 //! The OpenAI-batch format: a request a line out, a result a line in (as vLLM's offline batch runner writes them).
 
 use crate::engine::PendingItem;
-use crate::store::{FinishReason, ItemKey, Usage};
+use crate::engine::generate::Finished;
+use crate::store::{FinishReason, ItemKey, Origin, Usage};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -25,17 +26,9 @@ pub(super) fn request_line(item: &PendingItem, model: &str) -> Value {
     json!({"custom_id": item.key, "method": "POST", "url": "/v1/chat/completions", "body": body})
 }
 
-/// A reply in a result.
-pub(super) struct Reply {
-    pub content: String,
-    pub reasoning: Option<String>,
-    pub finish: FinishReason,
-    pub usage: Usage,
-}
-
 /// What a line of a results file is.
 pub(super) enum Line {
-    Reply(ItemKey, Reply),
+    Reply(ItemKey, Finished),
     /// A well-formed result that reports a failure.
     Error(String),
     Malformed(String),
@@ -142,5 +135,6 @@ pub(super) fn read_line(line: &[u8]) -> Line {
     let usage = body.usage.unwrap_or_default();
     let reused_tokens = usage.prompt_tokens_details.and_then(|details| details.cached_tokens).unwrap_or(0);
     let usage = Usage { prompt_tokens: usage.prompt_tokens, reused_tokens, reply_tokens: usage.completion_tokens };
-    Line::Reply(key, Reply { content, reasoning: choice.message.reasoning_content, finish, usage })
+    let reasoning = choice.message.reasoning_content;
+    Line::Reply(key, Finished { reasoning, usage, ..Finished::of_text(content, finish, Origin::Imported) })
 }
