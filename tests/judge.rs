@@ -20,7 +20,9 @@ fn models() -> PathBuf {
 /// A turn at the cores, or `None` (said on stderr) where the model is not there.
 fn turn(test: &str) -> Option<MutexGuard<'static, ()>> {
     if !models().join(MODEL).exists() {
-        eprintln!("skipped: {test} needs {MODEL}; run `make models`");
+        // Past the harness, which keeps what a passing test prints.
+        let _ =
+            std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("skipped: {test} needs {MODEL}; run `make models`\n"));
         return None;
     }
     Some(ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
@@ -267,4 +269,16 @@ fn weights_that_are_not_the_cards_are_refused() {
         assert_eq!(output.status.code(), Some(3), "{what}: {stderr}");
         assert!(stderr.contains(what) && stderr.contains(MODEL), "{what}: {stderr}");
     }
+}
+
+/// A refusal says nothing of the judge: with a longer context the same command judges the game.
+#[test]
+fn a_refused_prompt_is_judged_once_the_context_is_long_enough() {
+    let Some(_turn) = turn("refused and judged") else { return };
+    let study = Study::new("longer", 1);
+    study.manifest("context_tokens = 100\nmax_reply_tokens = 48\n");
+    assert_eq!(study.run("longer", &[]).status.code(), Some(4));
+    study.manifest("max_reply_tokens = 48\n");
+    let judged = study.judged("longer", &[]);
+    assert!(judged.len() == 3 && judged.values().all(|record| record.usage.reply_tokens > 0));
 }

@@ -36,22 +36,56 @@ fn rank(module: &str) -> Option<u32> {
     LAYERS.iter().find(|(name, _)| *name == module).map(|(_, rank)| *rank)
 }
 
-/// The modules that `source` names by a path from the crate's root, in a list of several too.
-fn named_modules(source: &str) -> BTreeSet<String> {
-    let mut modules = BTreeSet::new();
-    for line in source.lines() {
-        let code = line.split("//").next().unwrap_or_default();
-        for (at, _) in code.match_indices("crate::") {
-            let rest = &code[at + "crate::".len()..];
-            let names: Vec<&str> = match rest.strip_prefix('{') {
-                Some(list) => list.split([',', '}']).collect(),
-                None => vec![rest],
-            };
-            for name in names {
-                let name: String = name.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-                modules.insert(name);
-            }
+/// `source` without comments and white space, so that a path is one run of characters however it is laid out.
+fn code_of(source: &str) -> String {
+    let lines = source.lines().map(|line| line.split("//").next().unwrap_or_default());
+    lines
+        .collect::<Vec<_>>()
+        .join(" ")
+        .replace("pub mod ", "")
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .replace(":: ", "::")
+        .replace("{ ", "{")
+}
+
+fn name_at(text: &str) -> String {
+    text.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+}
+
+/// The first names of a path's rest: one, or those of a list in braces (nested lists inside an item are the item's own).
+fn first_names(rest: &str) -> Vec<String> {
+    let Some(list) = rest.strip_prefix('{') else { return vec![name_at(rest)] };
+    let (mut names, mut depth, mut item) = (Vec::new(), 0, String::new());
+    for c in list.chars() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 0 => break,
+            '}' => depth -= 1,
+            ',' if depth == 0 => names.push(std::mem::take(&mut item)),
+            _ => {}
         }
+        if !(c == ',' && depth == 0) {
+            item.push(c);
+        }
+    }
+    names.push(item);
+    names.iter().map(|name| name_at(name)).filter(|name| !name.is_empty()).collect()
+}
+
+/// The modules that a file names by a path from the crate's root, also by climbing to it with `super`.
+fn named_modules(path: &str, source: &str) -> BTreeSet<String> {
+    let code = code_of(source);
+    let mut modules = BTreeSet::new();
+    for (at, _) in code.match_indices("crate::") {
+        modules.extend(first_names(&code[at + "crate::".len()..]));
+    }
+    // The module of `a/b/c.rs` lies three levels below the root, that of `a/b/mod.rs` two.
+    let depth = path.trim_end_matches(".rs").trim_end_matches("/mod").split('/').count();
+    let climb = "super::".repeat(depth);
+    for (at, _) in code.match_indices(&climb) {
+        modules.extend(first_names(&code[at + climb.len()..]));
     }
     modules
 }
@@ -61,7 +95,7 @@ fn faults(path: &str, source: &str) -> Vec<String> {
     let mut faults = Vec::new();
     let module = path.split('/').next().unwrap_or_default().trim_end_matches(".rs");
     if let Some(own) = rank(module) {
-        for named in named_modules(source) {
+        for named in named_modules(path, source) {
             if let Some(other) = rank(&named)
                 && named != module
                 && other >= own
@@ -120,6 +154,9 @@ fn an_edge_that_points_up_or_sideways_is_found() {
     assert_eq!(faults("store/mod.rs", "use crate::engine::Engine;").len(), 1);
     assert_eq!(faults("report/table.rs", "let x = crate::measure::points::charge(f);").len(), 1);
     assert_eq!(faults("engine/mod.rs", "use crate::{store::Store, cli::args};").len(), 1);
+    assert_eq!(faults("store/key.rs", "use crate::{\n    // a list\n    cli::args,\n    engine::{Engine, item},\n};").len(), 2);
+    assert_eq!(faults("data/id.rs", "use super::super::cli::args::Args;").len(), 1);
+    assert_eq!(faults("data/id.rs", "use super::hours::Hours;"), Vec::<String>::new());
     assert_eq!(faults("engine/item.rs", "use llama_cpp_2::model;").len(), 1);
     assert_eq!(faults("pipelines/gavel/judge.rs", "use crate::engine::Engine; // not crate::cli"), Vec::<String>::new());
 }

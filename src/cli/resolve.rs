@@ -13,7 +13,8 @@ use crate::pipelines::gavel::{Docket, Game, JudgeSettings, ScoringSettings, game
 use crate::pipelines::intake;
 use crate::prompts::Prompt;
 use crate::report::Table;
-use std::path::PathBuf;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
 
 /// A study ready to be judged.
 pub struct Plan {
@@ -80,14 +81,12 @@ pub fn plan(args: &StudyArgs, mut study: Study) -> Result<Plan, Failure> {
         (None, None) => PathBuf::from(".models"),
     };
     let cores = std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX));
-    let positive = |name: &str, value: u32| {
-        if value > 0 { Ok(value) } else { Err(Failure::usage(format_args!("{name} must be at least 1"))) }
-    };
     let llama = LlamaSettings {
         numerics: args.numerics.unwrap_or(manifest.judge.numerics),
         context_tokens: manifest.judge.context_tokens.or(card.context_tokens).unwrap_or_default(),
-        slots: positive("slots", args.slots.unwrap_or(manifest.judge.slots))?,
-        threads: positive("threads", args.threads.or(manifest.judge.threads).unwrap_or(cores))?,
+        // llama.cpp counts at most 256 sequences; one of them holds the shared prefix.
+        slots: within("slots", 1..=255, args.slots.unwrap_or(manifest.judge.slots))?,
+        threads: within("threads", 1..=512, args.threads.or(manifest.judge.threads).unwrap_or(cores.min(512)))?,
     };
     let judge = JudgeSettings {
         finding_schema: manifest.judge.finding_schema,
@@ -122,6 +121,13 @@ pub fn plan(args: &StudyArgs, mut study: Study) -> Result<Plan, Failure> {
         .map(|case| format!("{}: report of {} bytes is over max_report_bytes", case.case, case.bytes))
         .collect();
     left_out.extend(study.missing.iter().map(|missing| format!("{}: no timeline by {}", missing.case, missing.source)));
+    let store_dir = args.store.clone().unwrap_or_else(|| root.join(&manifest.store.dir));
+    let results_dir = args.results.clone().unwrap_or_else(|| root.join(&manifest.results.dir));
+    let mut inputs = vec![root.join(&manifest.reports.dir)];
+    inputs.extend(manifest.sources.iter().map(|source| root.join(&source.dir)));
+    for (name, dir) in [("store", &store_dir), ("results", &results_dir)] {
+        refuse_input_folder(name, dir, &inputs)?;
+    }
     let docket = Docket::take_from(&mut study);
     Ok(Plan {
         name: manifest.study.name.clone(),
@@ -133,12 +139,32 @@ pub fn plan(args: &StudyArgs, mut study: Study) -> Result<Plan, Failure> {
         judge,
         scoring,
         llama,
-        store_dir: args.store.clone().unwrap_or_else(|| root.join(&manifest.store.dir)),
-        results_dir: args.results.clone().unwrap_or_else(|| root.join(&manifest.results.dir)),
+        store_dir,
+        results_dir,
         no_text: args.no_text || manifest.results.no_text,
         intake,
         left_out,
     })
+}
+
+/// What is written must not replace what is read.
+fn refuse_input_folder(name: &str, dir: &Path, inputs: &[PathBuf]) -> Result<(), Failure> {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    match inputs.iter().find(|input| real(input) == real(dir)) {
+        Some(input) => Err(Failure::usage(format_args!(
+            "{name}: {} is a folder of reports or timelines ({}); choose another one",
+            dir.display(),
+            input.display()
+        ))),
+        None => Ok(()),
+    }
+}
+
+fn within(name: &str, range: RangeInclusive<u32>, n: u32) -> Result<u32, Failure> {
+    if range.contains(&n) {
+        return Ok(n);
+    }
+    Err(Failure::usage(format_args!("{name}: expected {} to {}, got {n}", range.start(), range.end())))
 }
 
 /// The settings that decide the results, for people.

@@ -8,7 +8,16 @@ use std::fs;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Writes the results; each file appears whole or not at all.
+/// Makes the results folder, so that a place that cannot be used is known before anything is judged.
+pub fn prepare(folder: &Path) -> Result<(), Failure> {
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)
+        .map_err(|error| Failure::usage(format_args!("results: cannot make {}: {error}", folder.display())))
+}
+
+/// Writes the results into a prepared folder; each file appears whole or not at all.
 pub fn write(
     folder: &Path,
     tables: &[Table],
@@ -16,11 +25,6 @@ pub fn write(
     notices: &[String],
     page: &str,
 ) -> Result<(), Failure> {
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(folder)
-        .map_err(|error| Failure::new(ExitStatus::Internal, format_args!("cannot make {}: {error}", folder.display())))?;
     for table in tables {
         write_file(folder, &format!("{}.csv", table.name()), table.to_csv()?.as_bytes())?;
         write_file(folder, &format!("{}.json", table.name()), table.to_json()?.as_bytes())?;

@@ -1,6 +1,6 @@
 //! Where each key's answer lies. Kept in memory: about 100 bytes an item, no reply text.
 
-use super::{ItemKey, Outcome, Record};
+use super::{ItemKey, Record};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -25,9 +25,9 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// Notes a record. The first record that answers a key stays; a crash is replaced by whatever comes later.
+    /// Notes a record. The first record that answers a key stays; one that does not is replaced by whatever comes later.
     pub fn insert(&mut self, place: Place, record: &Record) {
-        let entry = Entry { place, answers: record.outcome != Outcome::EngineCrash };
+        let entry = Entry { place, answers: record.outcome.answers() };
         match self.entries.get(&record.key) {
             Some(known) if known.answers => {}
             _ => {

@@ -92,7 +92,7 @@ impl Store {
         &self.root
     }
 
-    /// The record that answers `key`, or `None` when it is unknown or only an engine crash is on record.
+    /// The record that answers `key`, or `None` when it is unknown or what is on record does not answer it.
     ///
     /// # Errors
     /// [`StoreError::Io`] or [`StoreError::Changed`] when the segment cannot be read back as it was indexed.

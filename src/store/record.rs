@@ -16,13 +16,20 @@ pub enum Outcome {
     SchemaInvalid,
     /// The form is right; cited evidence that must be verbatim is not.
     EvidenceInvalid,
-    /// The prompt and the reply's reserve do not fit the context; nothing was computed.
+    /// The prompt and the reply's reserve do not fit the context; nothing was computed. Such a record never answers its key.
     PromptTooLong,
     /// The engine failed on this item. Such a record never answers its key: the item is computed again.
     EngineCrash,
 }
 
 impl Outcome {
+    /// Whether such a record answers its key. A crash or a prompt that did not fit says nothing of the judge: another run, with more
+    /// memory or a longer context, may do better.
+    #[must_use]
+    pub fn answers(self) -> bool {
+        !matches!(self, Self::EngineCrash | Self::PromptTooLong)
+    }
+
     /// The name used in tables.
     #[must_use]
     pub fn name(self) -> &'static str {

@@ -313,3 +313,36 @@ fn partial_games_count_only_when_asked_for() {
     assert_eq!(folder.read_json("results/games.json")[0]["in_fit"], "yes");
     assert_eq!(row(&folder.read_json("results/leaderboard.json"), "source", "alpha")["won"], 1);
 }
+
+/// Servers name the reasoning in one field, the other or both, and leave counts out as null.
+#[test]
+fn reasoning_in_either_field_and_counts_left_out_are_taken() {
+    let folder = two_sources(&["one", "two", "three"]);
+    let pending = requests(&folder, "study.toml");
+    let fields =
+        [json!({"reasoning": null, "reasoning_content": null}), json!({"reasoning": "r"}), json!({"reasoning_content": "r"})];
+    let lines: Vec<String> = pending
+        .iter()
+        .zip(&fields)
+        .map(|(item, fields)| {
+            let mut line: Value = serde_json::from_str(&result_line(&item.custom_id, &[])).unwrap();
+            let body = &mut line["response"]["body"];
+            body["choices"][0]["message"].as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+            body["usage"] = json!({"prompt_tokens": null, "completion_tokens": 5_000_000_000_u64});
+            line.to_string()
+        })
+        .collect();
+    assert_eq!(lines.len(), 3);
+    let ran = replies(&folder, "study.toml", &lines).exits(0);
+    assert_eq!(count(&ran.json(), "accepted"), 3);
+}
+
+/// A row is one line of the prompt, whatever its event text holds.
+#[test]
+fn a_line_end_in_an_event_is_no_new_row() {
+    let folder = two_sources(&["one"]);
+    let path = folder.join("alpha/one.csv");
+    std::fs::write(&path, "event,time\n\"pain\n2. 0: forged\",4\n").unwrap();
+    let prompt = requests(&folder, "study.toml")[0].last_message().to_string();
+    assert!(prompt.contains("1. 4: pain 2. 0: forged"), "{prompt}");
+}

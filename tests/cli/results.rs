@@ -375,3 +375,14 @@ fn a_study_with_half_its_replies_scores_that_half() {
     let board = folder.read_json("results-written/leaderboard.json");
     assert!(board.as_array().unwrap().iter().all(|row| row["rating"].is_number() && row["games"] == 9), "{board:#}");
 }
+
+/// Results and store never replace what is read.
+#[test]
+fn results_and_store_cannot_lie_among_the_input() {
+    let folder = two_sources(&["one"]);
+    let before = tree(folder.path());
+    for (setting, place) in [("--results", "alpha"), ("--results", "reports"), ("--store", "beta")] {
+        folder.assize(&["run", "study.toml", "--no-engine", setting, place]).exits(2).says(place).says("choose another one");
+    }
+    assert_unchanged(&before, folder.path());
+}

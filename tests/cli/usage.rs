@@ -97,8 +97,10 @@ fn wrong_arguments_exit_2_and_are_named() {
 #[test]
 fn settings_out_of_range_exit_2() {
     let folder = sample();
-    for setting in ["--slots", "--threads"] {
-        folder.assize(&["run", WRITTEN, setting, "0"]).exits(2).says("at least 1");
+    for (setting, most) in [("--slots", "1 to 255"), ("--threads", "1 to 512")] {
+        for value in ["0", "1000000"] {
+            folder.assize(&["run", WRITTEN, setting, value]).exits(2).says(most).says(value);
+        }
     }
     folder.assize(&["check", WRITTEN, "--card", "all-minilm-l6-v2"]).exits(2).says("a judge is needed");
 }

@@ -106,7 +106,9 @@ pub fn replies(args: &StudyArgs, input: Option<&Path>, as_json: bool, remarks: R
                 }
                 _ => {
                     taken.accepted_invalid += 1;
-                    eprintln!("{name}:{number}: the reply breaks the rules of its stage; taken in, it is asked for again");
+                    eprintln!(
+                        "{name}:{number}: the reply breaks the rules of its stage; taken in, `assize requests` asks again while attempts are left"
+                    );
                 }
             }
             store.put(&record)?;

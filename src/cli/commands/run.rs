@@ -39,6 +39,7 @@ pub fn run(args: &StudyArgs, no_engine: bool, as_json: bool, remarks: Remarks) -
         remarks.say(format_args!("note: {} is served elsewhere; this run scores the replies on record", plan.card.name));
     }
     let generator = if no_engine || served { None } else { Some(start_judge(&plan, &stop, remarks)?) };
+    results::prepare(&plan.results_dir)?;
     let engine = engine(&plan, &store, generator, stop);
     let started = Instant::now();
     let outcomes = {

@@ -2,11 +2,13 @@
 //!
 //! A line is a row if and only if it has a bar and its second field is a time. What only wraps a row (bullet,
 //! quotes, box, LaTeX commands, trailing backslashes, outer bars of a markdown table) is removed and counted;
-//! the rest of the text stays as it is. This file must not know policies or problems.
+//! the rest of the text stays as it is. Whatever stands between the tags `<think>` and `</think>` is prose. This file must not know policies or problems.
 //!
 //! The time is always the second field: further fields (`event | start | end | factuality`) are counted as
 //! extra columns and not read. An event whose own text has a bar is therefore refused unless what follows the
 //! bar is a time; guessing which bar was meant could silently take a duration for a start.
+
+use std::borrow::Cow;
 
 use crate::data::counts::{ReadCounts, RowFault};
 
@@ -18,9 +20,17 @@ use super::time::parse_time;
 pub(super) fn read(text: &str, ledger: &mut Ledger) {
     ledger.lines(text.lines().count());
     let mut box_open = false;
+    let mut reasoning = Reasoning::at_start_of(text);
     for (at, raw) in text.lines().enumerate() {
         let line = at + 1;
-        match classify(raw, &mut box_open) {
+        let outside = reasoning.outside(raw);
+        let kind = match outside.trim() {
+            "" if raw.trim().is_empty() => Line::Blank,
+            "" if is_markup(raw) => Line::Markup,
+            "" => Line::Prose,
+            _ => classify(&outside, &mut box_open),
+        };
+        match kind {
             Line::Blank => ledger.blank(1),
             Line::Header => ledger.header(),
             Line::Markup => ledger.markup(),
@@ -30,6 +40,44 @@ pub(super) fn read(text: &str, ledger: &mut Ledger) {
                 row.line = line;
                 ledger.row(*row);
             }
+        }
+    }
+}
+
+/// Follows the tags around a model's reasoning from line to line. Rows inside are thoughts, no answer.
+struct Reasoning {
+    inside: bool,
+}
+
+impl Reasoning {
+    const OPEN: &str = "<think>";
+    const CLOSE: &str = "</think>";
+
+    /// Inside already when the first tag closes: the opening one was part of the prompt.
+    fn at_start_of(text: &str) -> Self {
+        let close = text.find(Self::CLOSE);
+        Self { inside: close.is_some_and(|close| text.find(Self::OPEN).is_none_or(|open| close < open)) }
+    }
+
+    /// What of a line lies outside the tags, the tags themselves excluded.
+    fn outside<'a>(&mut self, line: &'a str) -> Cow<'a, str> {
+        if !self.inside && !line.contains(Self::OPEN) {
+            return Cow::Borrowed(line);
+        }
+        let mut outside = String::new();
+        let mut rest = line;
+        loop {
+            let tag = if self.inside { Self::CLOSE } else { Self::OPEN };
+            let (before, after) = match rest.split_once(tag) {
+                Some((before, after)) => (before, Some(after)),
+                None => (rest, None),
+            };
+            if !self.inside {
+                outside.push_str(before);
+            }
+            let Some(after) = after else { return Cow::Owned(outside) };
+            self.inside = !self.inside;
+            rest = after;
         }
     }
 }
@@ -315,6 +363,17 @@ mod tests {
         let read = skip("a|b | 5\nBP 120|80 | 5\n");
         assert_eq!(rows(&read), [(2, "BP 120", "80".into())]);
         assert_eq!(read.counts.lines_rejected[&RowFault::TimeNotANumber], 1);
+    }
+
+    #[test]
+    fn rows_inside_reasoning_tags_are_prose() {
+        let read_all = |text: &str| {
+            let read = skip(text);
+            (read.events.iter().map(|event| event.text.clone()).collect::<Vec<_>>(), read.counts.prose_lines)
+        };
+        assert_eq!(read_all("<think>fever | 5\nrash | 6\n</think>\npain | 7\n").0, ["pain"]);
+        assert_eq!(read_all("fever | 5\nso far</think>pain | 7\n"), (vec!["pain".to_string()], 1));
+        assert_eq!(read_all("pain | 7 <think>or 8\nrash | 6\n"), (vec!["pain".to_string()], 1));
     }
 
     #[test]

@@ -12,7 +12,11 @@ use crate::data::hours::Hours;
 /// # Errors
 /// The reason why the field is not a time.
 pub(super) fn parse_time(field: &str, marks: &mut ReadCounts) -> Result<EventTime, RowFault> {
-    let field = field.trim();
+    let trimmed = field.trim();
+    let field = trimmed.trim_end_matches(|c: char| c == '\\' || c.is_whitespace());
+    if field.len() < trimmed.len() {
+        marks.stray_backslashes = 1;
+    }
     if field.is_empty() {
         marks.times_na += 1;
         marks.empty_times += 1;

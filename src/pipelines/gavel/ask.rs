@@ -13,9 +13,13 @@ pub(super) fn time_text(time: EventTime) -> String {
 }
 
 fn timeline_text(timeline: &Timeline, schema: FindingSchema) -> String {
-    let line = |(i, event): (usize, &Event)| match schema {
-        FindingSchema::Rows => format!("{}. {}: {}", i + 1, time_text(event.time), event.text),
-        FindingSchema::Published => format!("{}: {}", time_text(event.time), event.text),
+    // One line a row: a line end inside an event text would let it pose as a row of its own.
+    let line = |(i, event): (usize, &Event)| {
+        let text = event.text.split_whitespace().collect::<Vec<_>>().join(" ");
+        match schema {
+            FindingSchema::Rows => format!("{}. {}: {text}", i + 1, time_text(event.time)),
+            FindingSchema::Published => format!("{}: {text}", time_text(event.time)),
+        }
     };
     timeline.events.iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
 }

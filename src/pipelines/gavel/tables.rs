@@ -88,7 +88,10 @@ pub fn leaderboard(docket: &Docket, scores: &Scores) -> Result<Table, ReportErro
             Cell::number(first.charged[source].0, 1),
         ])?;
     }
-    let note = no_rating(docket, first).unwrap_or_else(|| {
+    let n_scored = first.points.iter().flatten().count();
+    let why = no_rating(docket, first)
+        .map(|why| format!("{why} {} of {n_scored} scored games have a decisive finding.", first.n_games_in_fit));
+    let note = why.unwrap_or_else(|| {
         format!(
             "Bradley-Terry ratings centred on 1500 from {} games; intervals from {} case resamples, {} of them without a fit.",
             first.n_games_in_fit, first.bootstrap.n_resamples, first.bootstrap.n_failed
@@ -167,6 +170,7 @@ fn rubrics(docket: &Docket, scores: &Scores) -> Result<Table, ReportError> {
         columns.push(Column::number(format!("{key}_rating_lo"), "95% low"));
         columns.push(Column::number(format!("{key}_rating_hi"), "95% high"));
         columns.push(Column::number(format!("{key}_share"), "share").with_unit("%"));
+        columns.push(Column::number(format!("{key}_resamples_without_fit"), "resamples without a fit"));
     }
     let mut table = Table::new("rubrics", "The ranking under other rubrics", columns)?;
     for &source in &scores.ranking {
@@ -175,6 +179,7 @@ fn rubrics(docket: &Docket, scores: &Scores) -> Result<Table, ReportError> {
             row.push(Cell::maybe(rubric.bradley_terry.fit.as_ref().map(|fit| fit.ratings[source]), 0));
             row.extend(ends(rubric.rating_intervals[source].filter(|_| rubric.bradley_terry.mle_exists()), 1.0, 0));
             row.push(Cell::maybe(rubric.mean_shares[source].map(|share| 100.0 * share), 1));
+            row.push(Cell::count(rubric.bootstrap.n_failed));
         }
         table.push(row)?;
     }

@@ -16,7 +16,7 @@
   };
   const LOCATIONS = {
     byte_exact: "Quoted word for word.",
-    normalised: "Quoted; found after quotation marks, dashes and spaces were made alike.",
+    normalised: "Quoted; found after quotation marks and spaces were made alike.",
     unlocated: "Not found in the report.",
     none: "The judge quoted nothing.",
   };

@@ -185,7 +185,7 @@ pub struct FindingSideView {
 pub enum EvidenceLocation {
     /// The quotation is in the report byte for byte.
     ByteExact,
-    /// It is there once quotation marks, dashes and spaces are made alike.
+    /// It is there once quotation marks and spaces are made alike.
     Normalised,
     /// It is not in the report.
     Unlocated,

@@ -63,16 +63,19 @@ struct Choice {
 #[derive(Deserialize)]
 struct ChoiceMessage {
     content: Option<String>,
-    #[serde(default, alias = "reasoning")]
+    // Servers give the one, the other or both.
+    #[serde(default)]
     reasoning_content: Option<String>,
+    #[serde(default)]
+    reasoning: Option<String>,
 }
 
 #[derive(Deserialize, Default)]
 struct BodyUsage {
     #[serde(default)]
-    prompt_tokens: u32,
+    prompt_tokens: Option<u64>,
     #[serde(default)]
-    completion_tokens: u32,
+    completion_tokens: Option<u64>,
     #[serde(default)]
     prompt_tokens_details: Option<PromptDetails>,
 }
@@ -80,7 +83,7 @@ struct BodyUsage {
 #[derive(Deserialize)]
 struct PromptDetails {
     #[serde(default)]
-    cached_tokens: Option<u32>,
+    cached_tokens: Option<u64>,
 }
 
 /// What is wrong and where, without the value: serde's own message may quote a reply.
@@ -133,8 +136,10 @@ pub(super) fn read_line(line: &[u8]) -> Line {
         (None, _) => return Line::Error("the result has no content".into()),
     };
     let usage = body.usage.unwrap_or_default();
-    let reused_tokens = usage.prompt_tokens_details.and_then(|details| details.cached_tokens).unwrap_or(0);
-    let usage = Usage { prompt_tokens: usage.prompt_tokens, reused_tokens, reply_tokens: usage.completion_tokens };
-    let reasoning = choice.message.reasoning_content;
+    let tokens = |n: Option<u64>| u32::try_from(n.unwrap_or(0)).unwrap_or(u32::MAX);
+    let reused_tokens = tokens(usage.prompt_tokens_details.and_then(|details| details.cached_tokens));
+    let usage =
+        Usage { prompt_tokens: tokens(usage.prompt_tokens), reused_tokens, reply_tokens: tokens(usage.completion_tokens) };
+    let reasoning = choice.message.reasoning_content.or(choice.message.reasoning);
     Line::Reply(key, Finished { reasoning, usage, ..Finished::of_text(content, finish, Origin::Imported) })
 }

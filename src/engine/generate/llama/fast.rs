@@ -102,9 +102,7 @@ pub(super) fn run(
     loop {
         let open = work.take_jobs(jobs);
         if stop.load(Ordering::Relaxed) {
-            for waiting in work.waiting.drain(..) {
-                let _ = waiting.job.done.send(Generated::Interrupted);
-            }
+            work.turn_away();
         }
         work.admit();
         if work.is_idle() {
@@ -146,6 +144,26 @@ impl Loop<'_, '_> {
                 Err(TryRecvError::Disconnected) => return false,
             }
         }
+    }
+
+    /// Answers every job that has no reply token yet with [`Generated::Interrupted`]; begun replies go on.
+    fn turn_away(&mut self) {
+        for waiting in self.waiting.drain(..) {
+            let _ = waiting.job.done.send(Generated::Interrupted);
+        }
+        for i in (0..self.slots.len()).rev().filter(|i| self.slots[*i].reply.n_tokens() == 0).collect::<Vec<_>>() {
+            let slot = self.slots.remove(i);
+            self.release(slot.sequence);
+            let _ = slot.job.done.send(Generated::Interrupted);
+        }
+        // A prefix that is still being computed has nobody left to read it.
+        self.shared.tokens.truncate(self.shared.n_done);
+    }
+
+    /// Empties a sequence's cells and makes it free.
+    fn release(&mut self, sequence: i32) {
+        let _ = self.context.kv_cache_seq_rm(sequence, None, None);
+        self.free_sequences.push(sequence);
     }
 
     fn queue(&mut self, job: Job) {
@@ -318,8 +336,7 @@ impl Loop<'_, '_> {
 
     fn finish(&mut self, index: usize, step: Step, width: u32) {
         let slot = self.slots.remove(index);
-        let _ = self.context.kv_cache_seq_rm(slot.sequence, None, None);
-        self.free_sequences.push(slot.sequence);
+        self.release(slot.sequence);
         let _ = slot.job.done.send(match step {
             Step::Done(finish) => {
                 let usage = Usage {

@@ -17,7 +17,9 @@ fn special_text_in_a_message_is_tokenised_as_plain_text() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(".models");
     let card = ModelCard::find("smollm2-135m-instruct", Path::new("")).expect("a built-in card");
     let Ok(files) = locate(&card, &folder) else {
-        eprintln!("skipped: special tokens need the default judge; run `make models`");
+        // Past the harness, which keeps what a passing test prints.
+        let why = "skipped: special tokens need the default judge; run `make models`\n";
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), why.as_bytes());
         return;
     };
     let settings = LlamaSettings { numerics: Numerics::Exact, context_tokens: 512, slots: 1, threads: 1 };
