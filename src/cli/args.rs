@@ -1,6 +1,15 @@
 //! Arguments as typed.
 
-use crate::data::Numerics;
+mod review;
+
+pub use review::{
+    AuditCommand, MatcherCommand, MatcherRatesArgs, MatcherSampleArgs, ReviewCommand, ReviewSampleArgs, ReviewStatsArgs,
+};
+
+use crate::data::study::DEFAULT_SEED;
+use crate::data::{BadRowPolicy, Numerics, TimelineFormat};
+use crate::measure::matching::Matcher;
+use crate::pipelines::evaluate::Compat;
 use crate::store::ExportFormat;
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use std::path::PathBuf;
@@ -76,6 +85,32 @@ pub enum Command {
         #[arg(long, value_name = "FILE")]
         input: Option<PathBuf>,
     },
+    /// Compute any measure of the papers from JSON to JSON
+    #[command(after_help = "Examples:\n  assize measure --list\n  assize measure wilson --input cases.json\n  \
+        echo '{\"cases\":[{\"id\":1,\"input\":{\"k\":23,\"n\":25}}]}' | assize measure wilson")]
+    Measure {
+        /// Name of the computation
+        name: Option<String>,
+        /// File with {"cases": [{"id", "input"}]}; `-` is stdin
+        #[arg(long, value_name = "FILE", default_value = "-")]
+        input: PathBuf,
+        /// Describe every computation with its fields
+        #[arg(long)]
+        list: bool,
+    },
+    /// Match timelines with a reference: match rate, concordance, AULTC, error strata
+    #[command(after_help = "Examples:\n  assize evaluate trial --reference manual\n  \
+        assize evaluate --reference manual --prediction gpt --prediction glm --format csv --matcher rounds")]
+    Evaluate(EvaluateArgs),
+    /// Review of findings by people: packets for two reviewers, and the statistics of the filled ones
+    #[command(
+        subcommand,
+        after_help = "Example:\n  assize review sample --findings trial/results/findings.csv --per-stratum 10 --out review"
+    )]
+    Review(ReviewCommand),
+    /// Audits of single steps of an evaluation
+    #[command(subcommand, after_help = "Example:\n  assize audit matcher sample --pairs evaluated/pairs.csv --out audit")]
+    Audit(AuditCommand),
     /// Model cards and their files
     #[command(subcommand, after_help = "Example:\n  assize models list")]
     Models(ModelsCommand),
@@ -115,11 +150,98 @@ pub struct StudyArgs {
     pub no_text: bool,
 }
 
+/// What is evaluated, against what, and how.
+#[derive(Debug, ClapArgs)]
+pub struct EvaluateArgs {
+    /// Study folder or manifest; without it, folders are named with --reference and --prediction
+    pub study: Option<PathBuf>,
+    /// Source of the study, or folder, that counts as the reference
+    #[arg(long, value_name = "SOURCE|DIR")]
+    pub reference: PathBuf,
+    /// Folder of timelines to evaluate; may be given several times
+    #[arg(long, value_name = "DIR", conflicts_with = "study")]
+    pub prediction: Vec<PathBuf>,
+    /// Form of the timelines in folders
+    #[arg(long, value_parser = parse_format, default_value = "csv", value_name = "csv|bsv|jsonl|uid")]
+    pub format: TimelineFormat,
+    /// End of every file name in folders (default by format)
+    #[arg(long)]
+    pub suffix: Option<String>,
+    /// A line that is no event: `refuse` is an error, `skip` leaves it out
+    #[arg(long, value_parser = parse_bad_row, default_value = "refuse", value_name = "refuse|skip")]
+    pub on_bad_row: BadRowPolicy,
+    /// A case without a timeline counts as an empty one
+    #[arg(long)]
+    pub allow_missing: bool,
+    /// How pairs are chosen: the paper's recursive best match, or the published script's rounds
+    #[arg(long, default_value = "greedy", value_name = "greedy|rounds")]
+    pub matcher: Matcher,
+    /// How far two event texts are apart
+    #[arg(long, value_enum, default_value = "levenshtein")]
+    pub distance: DistanceName,
+    /// Embeddings for --distance embedding: one matrix, .npy or .safetensors
+    #[arg(long, value_name = "FILE")]
+    pub vectors: Option<PathBuf>,
+    /// The texts of the rows of --vectors, one a line
+    #[arg(long, value_name = "FILE")]
+    pub texts: Option<PathBuf>,
+    /// Pairs strictly below this distance are kept
+    #[arg(long, default_value_t = 0.1)]
+    pub threshold: f64,
+    /// `authors`: tied predictions count one half and N/A is 1e8 h in concordance; N/A is the largest error + 1 h in AULTC, whose
+    /// area is the published script's own
+    #[arg(long, value_parser = parse_compat, default_value = "paper", value_name = "paper|authors")]
+    pub compat: Compat,
+    /// Case resamples for intervals and comparisons
+    #[arg(long, default_value_t = 2000)]
+    pub resamples: usize,
+    /// Seed of the resamples
+    #[arg(long, default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
+    /// Folder for tables and figures (default: evaluation, in the study or here)
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Also write every matched pair with its texts, for a review of the matcher
+    #[arg(long, value_name = "FILE")]
+    pub pairs: Option<PathBuf>,
+}
+
+/// A distance of event texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum DistanceName {
+    /// Equal or not
+    Exact,
+    /// Edit distance over the longer length
+    Levenshtein,
+    /// 1 - cosine of embeddings computed elsewhere
+    Embedding,
+}
+
+/// The one of `choices` whose name is `text`.
+fn choose<T: Copy>(text: &str, choices: &[(&str, T)]) -> Result<T, String> {
+    let names = choices.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    choices
+        .iter()
+        .find(|(name, _)| *name == text)
+        .map(|(_, choice)| *choice)
+        .ok_or(format!("expected one of {names}, got `{text}`"))
+}
+
+fn parse_format(text: &str) -> Result<TimelineFormat, String> {
+    use TimelineFormat::{Bsv, Csv, Jsonl, Uid};
+    choose(text, &[("csv", Csv), ("bsv", Bsv), ("jsonl", Jsonl), ("uid", Uid)])
+}
+
+fn parse_bad_row(text: &str) -> Result<BadRowPolicy, String> {
+    choose(text, &[("refuse", BadRowPolicy::Refuse), ("skip", BadRowPolicy::Skip)])
+}
+
+fn parse_compat(text: &str) -> Result<Compat, String> {
+    choose(text, &[("paper", Compat::Paper), ("authors", Compat::Authors)])
+}
+
 fn parse_numerics(text: &str) -> Result<Numerics, String> {
-    [Numerics::Exact, Numerics::Fast]
-        .into_iter()
-        .find(|numerics| numerics.name() == text)
-        .ok_or_else(|| format!("expected exact or fast, got `{text}`"))
+    choose(text, &[("exact", Numerics::Exact), ("fast", Numerics::Fast)])
 }
 
 #[derive(Debug, Subcommand)]

@@ -81,6 +81,12 @@ impl From<crate::measure::MeasureError> for Failure {
     }
 }
 
+impl From<crate::pipelines::sheet::StatisticsError> for Failure {
+    fn from(error: crate::pipelines::sheet::StatisticsError) -> Self {
+        Self::new(ExitStatus::Internal, error)
+    }
+}
+
 /// Remarks on stderr, silent with `--quiet`.
 #[derive(Debug, Clone, Copy)]
 pub struct Remarks {

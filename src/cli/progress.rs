@@ -1,4 +1,5 @@
-//! Progress of a run on stderr: games done, tokens a second, time left. A bar on a terminal, a line now and then in a log file.
+//! Progress of a long command on stderr: how much is done, how fast, how long still. A bar on a terminal, a line now and then in a
+//! log file.
 
 use crate::engine::EngineStats;
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
@@ -8,6 +9,18 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+/// What is counted.
+#[derive(Clone)]
+pub struct Counted {
+    /// As `judging`.
+    pub doing: &'static str,
+    /// As `games`.
+    pub things: &'static str,
+    pub total: usize,
+    /// Counters of a judge, where one is at work.
+    pub judge: Option<Arc<EngineStats>>,
+}
+
 /// Shows progress until it is dropped.
 pub struct Progress {
     done: Arc<AtomicUsize>,
@@ -16,25 +29,20 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Starts showing `n_games`; nothing when quiet.
-    pub fn start(n_games: usize, stats: Arc<EngineStats>, quiet: bool) -> Self {
+    /// Starts showing what is `counted`; nothing when quiet.
+    pub fn start(counted: Counted, quiet: bool) -> Self {
         let done = Arc::new(AtomicUsize::new(0));
         let over = Arc::new(AtomicBool::new(false));
         let thread = (!quiet).then(|| {
-            let (done, over) = (Arc::clone(&done), Arc::clone(&over));
-            std::thread::spawn(move || {
-                if std::io::stderr().is_terminal() {
-                    bar(n_games, &stats, &done, &over)
-                } else {
-                    lines(n_games, &stats, &done, &over)
-                }
-            })
+            let mut watch = Watch { counted, started: Instant::now(), first_work: None, done: Arc::clone(&done) };
+            let over = Arc::clone(&over);
+            std::thread::spawn(move || if std::io::stderr().is_terminal() { watch.bar(&over) } else { watch.lines(&over) })
         });
         Self { done, over, thread }
     }
 
-    /// Counts a finished game.
-    pub fn game_done(&self) {
+    /// Counts one more as done.
+    pub fn one_done(&self) {
         self.done.fetch_add(1, Ordering::Relaxed);
     }
 }
@@ -51,58 +59,63 @@ impl Drop for Progress {
 
 const TICK: Duration = Duration::from_millis(200);
 
-fn bar(n_games: usize, stats: &EngineStats, done: &AtomicUsize, over: &AtomicBool) {
-    let bar = ProgressBar::new(n_games as u64);
-    let style = ProgressStyle::with_template("judging {bar:30} {pos}/{len} games  {msg}  {elapsed} gone")
-        .unwrap_or_else(|_| ProgressStyle::default_bar());
-    bar.set_style(style);
-    let started = Instant::now();
-    let mut first_computed = None;
-    while !over.load(Ordering::Relaxed) {
-        let n = done.load(Ordering::Relaxed);
-        bar.set_position(n as u64);
-        bar.set_message(speed_and_rest(n_games, n, stats, started, &mut first_computed));
-        std::thread::park_timeout(TICK);
-    }
-    bar.finish_and_clear();
-}
-
-fn lines(n_games: usize, stats: &EngineStats, done: &AtomicUsize, over: &AtomicBool) {
-    let started = Instant::now();
-    let mut next = Duration::from_secs(5);
-    let mut first_computed = None;
-    while !over.load(Ordering::Relaxed) {
-        if started.elapsed() >= next {
-            let n = done.load(Ordering::Relaxed);
-            let rest = speed_and_rest(n_games, n, stats, started, &mut first_computed);
-            eprintln!("judging: {n} of {n_games} games, {rest}");
-            next = started.elapsed()
-                + if next < Duration::from_secs(30) { Duration::from_secs(10) } else { Duration::from_secs(30) };
-        }
-        std::thread::park_timeout(TICK);
-    }
-}
-
-/// Tokens a second, and the time left by the games computed in this run: replayed ones took no time.
-fn speed_and_rest(
-    n_games: usize,
-    n_done: usize,
-    stats: &EngineStats,
+/// The thread's own view.
+struct Watch {
+    counted: Counted,
     started: Instant,
-    first_computed: &mut Option<(usize, Instant)>,
-) -> String {
-    let seconds = started.elapsed().as_secs_f64();
-    let passed = stats.snapshot().tokens_passed;
-    if passed > 0 && first_computed.is_none() {
-        *first_computed = Some((n_done, started));
-    }
-    let speed = format!("{:.0} tokens/s", passed as f64 / seconds.max(1e-3));
-    match first_computed {
-        Some((n_before, since)) if n_done > *n_before => {
-            let per_game = since.elapsed().as_secs_f64() / (n_done - *n_before) as f64;
-            let left = Duration::from_secs_f64(per_game * n_games.saturating_sub(n_done) as f64);
-            format!("{speed}, about {} left", HumanDuration(left))
+    /// How much was done when this run's own work began: replayed items took no time.
+    first_work: Option<usize>,
+    done: Arc<AtomicUsize>,
+}
+
+impl Watch {
+    fn bar(&mut self, over: &AtomicBool) {
+        let bar = ProgressBar::new(self.counted.total as u64);
+        let template =
+            format!("{} {{bar:30}} {{pos}}/{{len}} {}  {{msg}}  {{elapsed}} gone", self.counted.doing, self.counted.things);
+        bar.set_style(ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+        while !over.load(Ordering::Relaxed) {
+            bar.set_position(self.done.load(Ordering::Relaxed) as u64);
+            bar.set_message(self.speed_and_rest());
+            std::thread::park_timeout(TICK);
         }
-        _ => speed,
+        bar.finish_and_clear();
+    }
+
+    fn lines(&mut self, over: &AtomicBool) {
+        let mut next = Duration::from_secs(5);
+        while !over.load(Ordering::Relaxed) {
+            if self.started.elapsed() >= next {
+                let (n, rest) = (self.done.load(Ordering::Relaxed), self.speed_and_rest());
+                eprintln!("{}: {n} of {} {}{rest}", self.counted.doing, self.counted.total, self.counted.things);
+                let pause = if next < Duration::from_secs(30) { 10 } else { 30 };
+                next = self.started.elapsed() + Duration::from_secs(pause);
+            }
+            std::thread::park_timeout(TICK);
+        }
+    }
+
+    /// Tokens a second where a judge is at work, and the time left by what this run itself has done.
+    fn speed_and_rest(&mut self) -> String {
+        let n_done = self.done.load(Ordering::Relaxed);
+        let seconds = self.started.elapsed().as_secs_f64();
+        let (speed, working) = match &self.counted.judge {
+            Some(stats) => {
+                let passed = stats.snapshot().tokens_passed;
+                (format!(", {:.0} tokens/s", passed as f64 / seconds.max(1e-3)), passed > 0)
+            }
+            None => (String::new(), true),
+        };
+        if working && self.first_work.is_none() {
+            self.first_work = Some(if self.counted.judge.is_some() { n_done } else { 0 });
+        }
+        match self.first_work {
+            Some(n_before) if n_done > n_before => {
+                let each = seconds / (n_done - n_before) as f64;
+                let left = Duration::from_secs_f64(each * self.counted.total.saturating_sub(n_done) as f64);
+                format!("{speed}, about {} left", HumanDuration(left))
+            }
+            _ => speed,
+        }
     }
 }

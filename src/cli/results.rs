@@ -1,8 +1,8 @@
-//! The results folder: every table as CSV and JSON, the settings, the page. No timings, dates or paths.
+//! The results folder: tables as CSV and JSON, settings, figures, the page. No timings, dates or paths.
 
 use super::console::Failure;
 use crate::error::ExitStatus;
-use crate::report::Table;
+use crate::report::{Svg, Table};
 use serde_json::{Map, Value, json};
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -17,7 +17,7 @@ pub fn prepare(folder: &Path) -> Result<(), Failure> {
         .map_err(|error| Failure::usage(format_args!("results: cannot make {}: {error}", folder.display())))
 }
 
-/// Writes the results into a prepared folder; each file appears whole or not at all.
+/// Writes tables, settings and page into a prepared folder; each file appears whole or not at all.
 pub fn write(
     folder: &Path,
     tables: &[Table],
@@ -25,14 +25,39 @@ pub fn write(
     notices: &[String],
     page: &str,
 ) -> Result<(), Failure> {
+    write_tables(folder, tables, settings, notices)?;
+    write_file(folder, "report.html", page.as_bytes())
+}
+
+/// Writes each table as CSV and JSON, and the settings.
+pub fn write_tables(folder: &Path, tables: &[Table], settings: &[(String, String)], notices: &[String]) -> Result<(), Failure> {
     for table in tables {
         write_file(folder, &format!("{}.csv", table.name()), table.to_csv()?.as_bytes())?;
         write_file(folder, &format!("{}.json", table.name()), table.to_json()?.as_bytes())?;
     }
     let settings: Map<String, Value> = settings.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
     let summary = json!({"assize": env!("CARGO_PKG_VERSION"), "settings": settings, "notices": notices});
-    write_file(folder, "settings.json", format!("{summary:#}\n").as_bytes())?;
-    write_file(folder, "report.html", page.as_bytes())
+    write_file(folder, "settings.json", format!("{summary:#}\n").as_bytes())
+}
+
+/// Scale of PNG figures: three pixels for each of the drawing's.
+const PNG_SCALE: f64 = 3.0;
+
+/// Writes a figure as SVG and as PNG.
+pub fn write_figure(folder: &Path, name: &str, figure: &Svg) -> Result<(), Failure> {
+    write_file(folder, &format!("{name}.svg"), figure.as_str().as_bytes())?;
+    write_file(folder, &format!("{name}.png"), &figure.to_png(PNG_SCALE)?)
+}
+
+/// A new file, readable by its owner only, in the place of what was there.
+pub fn create_private(path: &Path) -> Result<fs::File, Failure> {
+    fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(path)
+        .map_err(|error| Failure::usage(format_args!("cannot write {}: {error}", path.display())))
 }
 
 fn write_file(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Failure> {

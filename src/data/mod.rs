@@ -11,6 +11,7 @@ pub mod id;
 pub mod problem;
 pub mod read;
 pub mod study;
+mod vectors;
 
 pub use counts::{ReadCounts, RowFault};
 pub use event::{Event, EventTime, Report, Timeline, UidFields};
@@ -19,3 +20,4 @@ pub use id::{CaseId, IdError, SourceName, Uid4};
 pub use problem::{Problem, Severity};
 pub use read::{BadRowPolicy, ReadReport, ReadTimeline, TimelineFormat, read_report, read_timeline};
 pub use study::{FindingSchema, Manifest, Numerics, ReplyMode, Study, StudySource, manifest_template};
+pub use vectors::{TextVectors, VectorError};

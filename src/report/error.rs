@@ -91,6 +91,72 @@ pub enum ReportError {
         got: usize,
     },
 
+    /// A figure has more series than it can tell apart.
+    #[error("{figure}: expected at most {expected} series, got {got}; hint: draw several figures")]
+    TooManySeries {
+        /// Name of the figure.
+        figure: &'static str,
+        /// Number of series that can be told apart.
+        expected: usize,
+        /// Number of series.
+        got: usize,
+    },
+
+    /// Two series of a figure have the same name.
+    #[error("{figure}: expected distinct names of series, got {name:?} twice; hint: the legend tells them apart by name")]
+    RepeatedSeries {
+        /// Name of the figure.
+        figure: &'static str,
+        /// The repeated name.
+        name: String,
+    },
+
+    /// The thresholds of a sweep do not rise.
+    #[error("{figure}, source {name:?}: expected rising thresholds, got {after} after {before}; hint: sort the points")]
+    ThresholdOrder {
+        /// Name of the figure.
+        figure: &'static str,
+        /// The source whose points they are.
+        name: String,
+        /// The earlier threshold.
+        before: f64,
+        /// The threshold that is not above it.
+        after: f64,
+    },
+
+    /// The cells of a map do not form the rectangle that its labels ask for.
+    #[error("{figure}, {place}: expected {expected}, got {got}; hint: one cell for every row and column label")]
+    MapShape {
+        /// Name of the figure.
+        figure: &'static str,
+        /// What was counted: the rows, or the cells of one row.
+        place: String,
+        /// Number of labels.
+        expected: usize,
+        /// Number of rows or cells.
+        got: usize,
+    },
+
+    /// A map has more rows or columns than its width can show.
+    #[error("{figure}: expected at most {expected} {item}, got {got}; hint: keep the most frequent")]
+    MapSize {
+        /// Name of the figure.
+        figure: &'static str,
+        /// `rows` or `columns`.
+        item: &'static str,
+        /// Largest number that can be drawn.
+        expected: usize,
+        /// Number of labels.
+        got: usize,
+    },
+
+    /// A drawing could not be turned into pixels.
+    #[error("PNG of a figure: expected a picture, got {reason}; hint: write the SVG instead")]
+    Png {
+        /// What the rasteriser said.
+        reason: String,
+    },
+
     /// A bar does not have one value per category.
     #[error("{figure}, source {name:?}: expected {expected} values, got {got}; hint: one value for every category")]
     ValueCount {

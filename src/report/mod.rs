@@ -1,4 +1,4 @@
-//! Report: tables (text, CSV, JSON), SVG figures and one self-contained HTML file.
+//! Report: tables (text, CSV, JSON), figures (SVG, PNG) and one self-contained HTML file.
 //!
 //! This layer turns plain view structs into bytes. It knows nothing of pipelines, measures, stores or engines: whoever
 //! has the numbers fills the views. Equal views give equal bytes; no clock, path, locale or environment is consulted.
@@ -9,6 +9,9 @@ pub mod page;
 pub mod table;
 
 pub use error::ReportError;
-pub use figure::{ErrorProfileFigure, LeaderboardFigure, LeaderboardScale, Svg};
+pub use figure::{
+    ErrorCdfFigure, ErrorProfileFigure, LeaderboardFigure, LeaderboardScale, StageHistogramFigure, Svg, SweepFigure,
+    TransitionMapFigure,
+};
 pub use page::GavelPage;
 pub use table::{Align, Cell, Column, Table};

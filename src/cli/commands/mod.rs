@@ -1,10 +1,15 @@
 //! One file a command.
 
+mod audit;
 mod check;
 mod docket;
+mod evaluate;
 mod exchange;
+mod handout;
 mod init;
+mod measure;
 mod models;
+mod review;
 mod run;
 mod store;
 
@@ -22,6 +27,10 @@ pub fn run(args: &Args) -> Result<ExitStatus, Failure> {
         Command::Run { study, no_engine } => run::run(study, *no_engine, json, remarks),
         Command::Requests { study, index } => exchange::requests(study, index.as_deref(), remarks),
         Command::Replies { study, input } => exchange::replies(study, input.as_deref(), json, remarks),
+        Command::Measure { name, input, list } => measure::run(name.as_deref(), *list, input, json, remarks),
+        Command::Evaluate(evaluate) => evaluate::run(evaluate, json, remarks),
+        Command::Review(command) => review::run(command, json, remarks),
+        Command::Audit(command) => audit::run(command, json, remarks),
         Command::Models(command) => models::run(command, json, remarks),
         Command::Store(command) => store::run(command, json, remarks),
     }

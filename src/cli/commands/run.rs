@@ -3,7 +3,7 @@
 use super::docket::{engine, judge_all};
 use crate::cli::args::StudyArgs;
 use crate::cli::console::{Failure, Remarks};
-use crate::cli::progress::Progress;
+use crate::cli::progress::{Counted, Progress};
 use crate::cli::resolve::{self, Plan};
 use crate::cli::{results, signals};
 use crate::engine::StatsSnapshot;
@@ -43,8 +43,11 @@ pub fn run(args: &StudyArgs, no_engine: bool, as_json: bool, remarks: Remarks) -
     let engine = engine(&plan, &store, generator, stop);
     let started = Instant::now();
     let outcomes = {
-        let progress = Progress::start(plan.games.len(), Arc::clone(engine.stats()), remarks.quiet);
-        judge_all(&plan, &engine, &|| progress.game_done())
+        let progress = Progress::start(
+            Counted { doing: "judging", things: "games", total: plan.games.len(), judge: Some(Arc::clone(engine.stats())) },
+            remarks.quiet,
+        );
+        judge_all(&plan, &engine, &|| progress.one_done())
     };
     store.sync()?;
     let outcomes = outcomes?;

@@ -3,7 +3,7 @@
 use super::axis::Axis;
 use super::lettering;
 use super::{MARGIN, ReportError, Svg, WIDTH, axis_labels, bar, caption, finite, grid, text};
-use crate::report::table::fixed;
+use crate::report::table::{Cell, Column, Table, fixed};
 
 const FIGURE: &str = "error profile figure";
 /// Colours that the style sheet has: two for additions, two for wrong details, three for omissions.
@@ -71,6 +71,23 @@ impl ErrorProfileFigure {
         axis_labels(&mut body, &axis, y, &self.axis, "");
         let label = format!("{} of {} sources by category", self.axis, self.bars.len());
         Ok(Svg::finish(&label, y + 42.0, &body))
+    }
+
+    /// The segments: one row a source and category.
+    ///
+    /// # Errors
+    /// As [`ErrorProfileFigure::draw`].
+    pub fn data(&self) -> Result<Table, ReportError> {
+        self.check()?;
+        let columns =
+            vec![Column::text("source", "Source"), Column::text("category", "Category"), Column::number("rate", &self.axis)];
+        let mut table = Table::new("error_profile", format!("Error profile: {}", self.axis), columns)?;
+        for source in &self.bars {
+            for (category, value) in self.categories.iter().zip(&source.values) {
+                table.push(vec![Cell::text(&source.source), Cell::text(category), Cell::number(*value, 2)])?;
+            }
+        }
+        Ok(table)
     }
 
     fn check(&self) -> Result<(), ReportError> {
@@ -149,6 +166,13 @@ mod tests {
         assert_eq!(svg.matches("<rect class=\"az-c").count(), 7 + 6);
         assert!(svg.contains(">8.4<") && svg.contains("a &amp; b: category 3 2.50"));
         assert!(figure(&[0.0; 7]).draw().is_ok());
+    }
+
+    #[test]
+    fn the_table_holds_every_segment() {
+        let csv = figure(&[1.0, 0.0, 2.5]).data().unwrap().to_csv().unwrap();
+        assert_eq!(csv, "source,category,rate\na & b,category 1,1.0\na & b,category 2,0.0\na & b,category 3,2.5\n");
+        assert!(matches!(figure(&[-1.0]).data(), Err(ReportError::OutOfRange { .. })));
     }
 
     #[test]

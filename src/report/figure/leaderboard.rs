@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::axis::Axis;
 use super::{ReportError, Svg, axis_labels, bar, caption, coordinate, finite, grid, line};
-use crate::report::table::fixed;
+use crate::report::table::{Cell, Column, Table, fixed};
 
 const FIGURE: &str = "leaderboard figure";
 /// Height of one source: its name, then its track.
@@ -75,6 +75,31 @@ impl LeaderboardFigure {
         axis_labels(&mut body, &axis, bottom, name, suffix);
         let label = format!("{name} of {} sources, with intervals where known", self.marks.len());
         Ok(Svg::finish(&label, bottom + 42.0, &body))
+    }
+
+    /// The dots and whiskers: one row a source, in the units of the view; the ends are missing where unknown.
+    ///
+    /// # Errors
+    /// As [`LeaderboardFigure::draw`].
+    pub fn data(&self) -> Result<Table, ReportError> {
+        self.check()?;
+        let (key, label, decimals) = match self.scale {
+            LeaderboardScale::Rating => ("rating", "Bradley-Terry rating", 0),
+            LeaderboardScale::MeanShare => ("mean_share", "Mean point share", 3),
+        };
+        let columns = vec![
+            Column::text("source", "Source"),
+            Column::number(key, label),
+            Column::number("low", "Interval from"),
+            Column::number("high", "Interval to"),
+        ];
+        let mut table = Table::new("leaderboard", label, columns)?;
+        for mark in &self.marks {
+            let end = |value: Option<f64>| Cell::maybe(value, decimals);
+            let (low, high) = (mark.interval.map(|(low, _)| low), mark.interval.map(|(_, high)| high));
+            table.push(vec![Cell::text(&mark.source), Cell::number(mark.value, decimals), end(low), end(high)])?;
+        }
+        Ok(table)
     }
 
     fn check(&self) -> Result<(), ReportError> {
@@ -170,6 +195,13 @@ mod tests {
         let svg = figure.draw().unwrap();
         assert!(svg.as_str().contains(">61.2% (0.0 to 100.0)<"));
         assert!(svg.as_str().contains(">100%<"));
+    }
+
+    #[test]
+    fn the_table_holds_every_dot_and_whisker() {
+        let marks = vec![mark("one", 1611.6, Some((1570.2, 1655.0))), mark("two", 1388.4, None)];
+        let csv = LeaderboardFigure { scale: LeaderboardScale::Rating, marks }.data().unwrap().to_csv().unwrap();
+        assert_eq!(csv, "source,rating,low,high\none,1611.6,1570.2,1655.0\ntwo,1388.4,,\n");
     }
 
     #[test]

@@ -42,6 +42,50 @@ pub(super) fn shorten(text: &str, size: f64, room: f64) -> String {
     format!("{}…", kept.trim_end())
 }
 
+/// The text over at most `n_lines` lines, each estimated to fit into `room`; none if it does not fit.
+///
+/// Lines break after spaces, hyphens, slashes and underscores.
+pub(super) fn wrap(text: &str, size: f64, room: f64, n_lines: usize) -> Option<Vec<String>> {
+    let mut lines = vec![String::new()];
+    for piece in text.split_inclusive([' ', '-', '/', '_']) {
+        if width(piece.trim_end(), size) > room {
+            return None;
+        }
+        let line = lines.last_mut().expect("starts with one line and only grows");
+        if width(&format!("{line}{}", piece.trim_end()), size) <= room {
+            line.push_str(piece);
+        } else {
+            lines.push(piece.to_owned());
+        }
+    }
+    (lines.len() <= n_lines).then(|| lines.into_iter().map(|line| line.trim_end().to_owned()).collect())
+}
+
+/// The text over at most `n_lines` lines, broken inside words and shortened at the end where it does not fit otherwise.
+pub(super) fn fit(text: &str, size: f64, room: f64, n_lines: usize) -> Vec<String> {
+    wrap(text, size, room, n_lines).unwrap_or_else(|| wrap_cut(text, size, room, n_lines))
+}
+
+fn wrap_cut(text: &str, size: f64, room: f64, n_lines: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut rest = text;
+    while lines.len() + 1 < n_lines && width(rest, size) > room {
+        let mut left = room;
+        let fits = rest.char_indices().find(|(_, c)| {
+            left -= advance(*c) * size;
+            left < 0.0
+        });
+        let cut = fits.map_or(rest.len(), |(at, _)| at).max(rest.chars().next().map_or(0, char::len_utf8));
+        // A break after a word is better than one inside it, unless it leaves most of the line empty.
+        let word = rest[..cut].rfind([' ', '-', '/', '_']).map_or(cut, |at| at + 1);
+        let cut = if word * 2 > cut { word } else { cut };
+        lines.push(rest[..cut].trim_end().to_owned());
+        rest = &rest[cut..];
+    }
+    lines.push(shorten(rest, size, room));
+    lines
+}
+
 /// Estimated advance of a character in ems, for the sans serif faces that systems use.
 fn advance(c: char) -> f64 {
     match c {
@@ -71,5 +115,17 @@ mod tests {
         let cut = shorten(&"日本語".repeat(40), 15.0, 200.0);
         assert!(cut.ends_with('…') && width(&cut, 15.0) <= 200.0, "{cut}");
         assert_eq!(shorten("anything", 15.0, 0.0), "…");
+    }
+
+    #[test]
+    fn lines_break_between_words_and_fit() {
+        assert_eq!(wrap("Injection site pain", 13.0, 80.0, 3).unwrap(), ["Injection", "site pain"]);
+        assert_eq!(wrap("llama-3.3-70b", 13.0, 70.0, 2).unwrap(), ["llama-3.3-", "70b"]);
+        assert_eq!(wrap("Disseminated", 13.0, 40.0, 3), None);
+        assert_eq!(wrap("", 13.0, 40.0, 2).unwrap(), [""]);
+        for text in ["Disseminated intravascular coagulation, acute", "日本語の長い名前がここにある", "x", ""] {
+            let lines = wrap_cut(text, 13.0, 90.0, 2);
+            assert!(lines.len() <= 2 && lines.iter().all(|line| width(line, 13.0) <= 90.0), "{lines:?}");
+        }
     }
 }

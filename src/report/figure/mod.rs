@@ -1,18 +1,35 @@
-//! Figures: SVG drawings written by hand, scaled by their `viewBox`, for light and dark.
+//! Figures: SVG drawings written by hand, scaled by their `viewBox`, for light and dark; PNG made from them.
 //!
 //! A figure must not know what a source or a category is; it draws names and numbers. Every drawing carries its own
 //! style sheet, so that it can be a file of its own or a part of a page. Names are drawn on their own line above
 //! their mark: long ones then need no left margin, and narrow screens keep readable type.
 
 mod axis;
+mod error_cdf;
 mod error_profile;
+#[cfg(test)]
+mod gallery;
 mod leaderboard;
 mod lettering;
+#[cfg(test)]
+mod overlap;
+mod plot;
+mod raster;
+mod series;
+mod stage_histogram;
+mod style;
+mod sweep;
+mod transition_map;
 
+pub use error_cdf::{ErrorCdfFigure, ErrorCdfSeries};
 pub use error_profile::{ErrorProfileFigure, ProfileBar};
 pub use leaderboard::{LeaderboardFigure, LeaderboardMark, LeaderboardScale};
+pub use stage_histogram::{N_STAGE_BARS, StageHistogramFigure, StageSeries, StageUnit};
+pub use sweep::{SweepFigure, SweepForm, SweepPoint, SweepSeries};
+pub use transition_map::{MapCells, TransitionMapFigure};
 
 use std::fmt::Write as _;
+use std::ops::Range;
 
 use super::error::ReportError;
 use axis::Axis;
@@ -23,49 +40,42 @@ const WIDTH: f64 = 600.0;
 /// Free space left and right of the plot, wide enough for half a tick label.
 const MARGIN: f64 = 24.0;
 
-/// Colours and type of every drawing. The `az-` prefix keeps the rules from touching the page around an inlined
-/// figure; the last rule returns to the light colours on paper.
-const STYLE: &str = "\
-.az-fig{--az-ink:#1b2a33;--az-soft:#5a6b75;--az-line:#d3dbdf;--az-track:#eef2f3;--az-dot:#17606e;--az-back:#fff;\
---az-1:#7d2f63;--az-2:#c890b5;--az-3:#b8500f;--az-4:#efae63;--az-5:#17527e;--az-6:#5695c4;--az-7:#aed0e6;\
-font-family:system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif}\
-@media (prefers-color-scheme:dark){.az-fig{--az-ink:#e4ebee;--az-soft:#9fb0b9;--az-line:#3a4850;--az-track:#243038;\
---az-dot:#62bccb;--az-back:#182127;--az-1:#b85a9b;--az-2:#e0b3d3;--az-3:#e0762f;--az-4:#f4c184;--az-5:#3f87bf;\
---az-6:#7fb7de;--az-7:#c4e0f2}}\
-@media print{.az-fig{--az-ink:#000;--az-soft:#444;--az-line:#bbb;--az-track:#eee;--az-dot:#17606e;--az-back:#fff;\
---az-1:#7d2f63;--az-2:#c890b5;--az-3:#b8500f;--az-4:#efae63;--az-5:#17527e;--az-6:#5695c4;--az-7:#aed0e6}}\
-.az-fig text{fill:var(--az-ink);font-size:15px;font-variant-numeric:tabular-nums}\
-.az-fig .az-soft{fill:var(--az-soft);font-size:13px}\
-.az-fig .az-num{text-anchor:end;font-size:14px}.az-fig .az-mid{text-anchor:middle}\
-.az-fig .az-back{fill:var(--az-back)}\
-.az-fig .az-track{fill:var(--az-track)}.az-fig .az-grid{stroke:var(--az-line);stroke-width:1}\
-.az-fig .az-ref{stroke:var(--az-soft);stroke-width:1.5;stroke-dasharray:3 3}\
-.az-fig .az-whisker{stroke:var(--az-dot);stroke-width:2.5;stroke-linecap:round}\
-.az-fig .az-dot{fill:var(--az-dot);stroke:var(--az-back);stroke-width:1.5}\
-.az-fig .az-c1{fill:var(--az-1)}.az-fig .az-c2{fill:var(--az-2)}.az-fig .az-c3{fill:var(--az-3)}\
-.az-fig .az-c4{fill:var(--az-4)}.az-fig .az-c5{fill:var(--az-5)}.az-fig .az-c6{fill:var(--az-6)}\
-.az-fig .az-c7{fill:var(--az-7)}";
-
 /// A finished drawing: well-formed SVG in which every piece of data is escaped.
 ///
 /// Only the figures of this module make one, so a page may insert it without escaping it again.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Svg(String);
+#[derive(Debug, Clone, PartialEq)]
+pub struct Svg {
+    text: String,
+    /// Where the style sheet lies in `text`.
+    sheet: Range<usize>,
+    width: f64,
+    height: f64,
+}
 
 impl Svg {
     /// The drawing as text, ready to be written to a `.svg` file.
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.text
     }
 
     /// Wraps `body` in the root element.
     fn finish(label: &str, height: f64, body: &str) -> Self {
-        let (label, height) = (escape(label), coordinate(height));
-        Self(format!(
+        let (label, shown) = (escape(label), coordinate(height));
+        let mut text = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"az-fig\" role=\"img\" aria-label=\"{label}\" \
-             viewBox=\"0 0 {WIDTH} {height}\">\n<style>{STYLE}</style>\n\
-             <rect class=\"az-back\" width=\"{WIDTH}\" height=\"{height}\"/>\n{body}</svg>\n"
-        ))
+             width=\"{WIDTH}\" height=\"{shown}\" viewBox=\"0 0 {WIDTH} {shown}\">\n<style>"
+        );
+        let start = text.len();
+        text.push_str(&style::adaptive());
+        let sheet = start..text.len();
+        write!(text, "</style>\n<rect class=\"az-back\" width=\"{WIDTH}\" height=\"{shown}\"/>\n{body}</svg>\n")
+            .expect("writing to a string cannot fail");
+        Self { text, sheet, width: WIDTH, height }
+    }
+
+    /// The drawing in its light colours and the bundled typeface, with nothing that only a browser understands.
+    fn plain(&self) -> String {
+        format!("{}{}{}", &self.text[..self.sheet.start], style::plain(), &self.text[self.sheet.end..])
     }
 }
 

@@ -1,0 +1,150 @@
+//! `assize evaluate`: sources against a reference, case by case, a chunk of cases in memory at a time.
+
+mod corpus;
+
+use crate::cli::args::{DistanceName, EvaluateArgs};
+use crate::cli::console::{Failure, Remarks};
+use crate::cli::progress::{Counted, Progress};
+use crate::cli::results;
+use crate::data::TextVectors;
+use crate::error::ExitStatus;
+use crate::pipelines::evaluate::{
+    Compat, EvaluationSettings, MatchedCase, SourceMatches, TextDistance, evaluate, figures, tables,
+};
+use corpus::{Case, Corpus};
+use rayon::prelude::*;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::PathBuf;
+
+/// Cases whose texts and distances are in memory at one time.
+const CHUNK: usize = 256;
+
+pub fn run(args: &EvaluateArgs, as_json: bool, remarks: Remarks) -> Result<ExitStatus, Failure> {
+    let corpus = Corpus::of(args, remarks)?;
+    let distance = distance(args)?;
+    if !(args.threshold.is_finite() && args.threshold > 0.0) {
+        return Err(Failure::usage(format_args!("--threshold: expected a positive number, got {}", args.threshold)));
+    }
+    let settings =
+        EvaluationSettings { threshold: args.threshold, compat: args.compat, n_resamples: args.resamples, seed: args.seed };
+    let out = args.out.clone().unwrap_or_else(|| corpus.default_out.clone());
+    results::prepare(&out)?;
+    let mut pairs = args.pairs.as_ref().map(PairsFile::create).transpose()?;
+    let sources = match_all(&corpus, args, &distance, pairs.as_mut(), remarks)?;
+    if let Some(pairs) = pairs {
+        pairs.finish()?;
+    }
+    let evaluation = evaluate(&sources, &settings)?;
+    let mut all = tables(&sources, &evaluation, &settings)?;
+    let drawn = figures(&sources, &evaluation, distance.name())?;
+    let shown: Vec<(String, String)> = [
+        ("reference", corpus.reference.name.clone()),
+        ("distance", distance.name().to_string()),
+        ("matcher", args.matcher.to_string()),
+        ("compat", if settings.compat == Compat::Authors { "authors" } else { "paper" }.to_string()),
+        ("threshold", settings.threshold.to_string()),
+        ("resamples", format!("{} with seed {}, {}", settings.n_resamples, settings.seed, crate::measure::resample::GENERATOR)),
+    ]
+    .map(|(name, value)| (name.to_string(), value))
+    .to_vec();
+    all.extend(drawn.iter().map(|figure| figure.data.clone()).filter(|data| data.name() != "sweep"));
+    results::write_tables(&out, &all, &shown, &[])?;
+    for figure in &drawn {
+        results::write_figure(&out, figure.data.name(), &figure.svg)?;
+    }
+    if as_json {
+        let rows = |i: usize| all[i].to_json().map(|text| serde_json::from_str::<serde_json::Value>(&text).unwrap_or_default());
+        let settings: serde_json::Map<_, _> = shown.iter().map(|(name, value)| (name.clone(), value.clone().into())).collect();
+        let value = serde_json::json!({"settings": settings, "evaluation": rows(0)?, "comparisons": rows(4)?, "results": out.display().to_string()});
+        super::print_out(&format!("{value:#}"))?;
+        return Ok(ExitStatus::Ok);
+    }
+    super::print_out(&shown.iter().map(|(name, value)| format!("{name}: {value}")).collect::<Vec<_>>().join("\n"))?;
+    super::print_out("")?;
+    super::print_table(&all[0], false)?;
+    super::print_out("")?;
+    super::print_table(&all[2], false)?;
+    super::print_out(&format!("\nresults: {}", out.display()))?;
+    Ok(ExitStatus::Ok)
+}
+
+fn distance(args: &EvaluateArgs) -> Result<TextDistance, Failure> {
+    match (args.distance, &args.vectors, &args.texts) {
+        (DistanceName::Exact, None, None) => Ok(TextDistance::Exact),
+        (DistanceName::Levenshtein, None, None) => Ok(TextDistance::Levenshtein),
+        (DistanceName::Embedding, Some(vectors), Some(texts)) => {
+            Ok(TextDistance::Embedding(TextVectors::read(vectors, texts).map_err(Failure::usage)?))
+        }
+        (DistanceName::Embedding, ..) => Err(Failure::usage(
+            "--distance embedding needs --vectors MATRIX (.npy or .safetensors) and --texts FILE with one text a row",
+        )),
+        _ => Err(Failure::usage("--vectors and --texts go with --distance embedding")),
+    }
+}
+
+/// Matches every case of every source; texts go with their chunk.
+fn match_all(
+    corpus: &Corpus,
+    args: &EvaluateArgs,
+    distance: &TextDistance,
+    mut pairs: Option<&mut PairsFile>,
+    remarks: Remarks,
+) -> Result<Vec<SourceMatches>, Failure> {
+    let mut sources: Vec<SourceMatches> = corpus.predictions.iter().map(|source| SourceMatches::new(&source.name)).collect();
+    let counted = Counted { doing: "matching", things: "cases", total: corpus.cases.len(), judge: None };
+    let progress = Progress::start(counted, remarks.quiet);
+    for chunk in corpus.cases.chunks(CHUNK) {
+        let matched: Vec<(Case, Vec<MatchedCase>)> = chunk
+            .par_iter()
+            .map(|case| {
+                let case = corpus.read(case)?;
+                let matched = case.predictions.iter().map(|prediction| {
+                    MatchedCase::new(&case.reference, prediction, distance, args.matcher)
+                        .map_err(|error| Failure::usage(format_args!("case {}: {error}", case.id)))
+                });
+                let matched = matched.collect::<Result<Vec<_>, _>>()?;
+                progress.one_done();
+                Ok((case, matched))
+            })
+            .collect::<Result<_, Failure>>()?;
+        for (case, matched) in matched {
+            for ((source, matched), prediction) in sources.iter_mut().zip(matched).zip(&case.predictions) {
+                if let Some(pairs) = pairs.as_deref_mut() {
+                    for pair in matched.texts(&case.reference, prediction) {
+                        pairs.write([&case.id, pair.reference, pair.prediction, &pair.distance.to_string(), &source.name])?;
+                    }
+                }
+                source.push(matched);
+            }
+        }
+    }
+    Ok(sources)
+}
+
+/// Every matched pair with its texts, for a review of the matcher.
+struct PairsFile {
+    path: PathBuf,
+    out: csv::Writer<BufWriter<File>>,
+}
+
+impl PairsFile {
+    fn create(path: &PathBuf) -> Result<Self, Failure> {
+        let file = results::create_private(path)?;
+        let mut pairs = Self { path: path.clone(), out: csv::Writer::from_writer(BufWriter::new(file)) };
+        pairs.write(["case", "reference", "prediction", "distance", "source"])?;
+        Ok(pairs)
+    }
+
+    fn write(&mut self, row: [&str; 5]) -> Result<(), Failure> {
+        self.out.write_record(row).map_err(|error| self.failed(&error))
+    }
+
+    fn finish(mut self) -> Result<(), Failure> {
+        self.out.flush().map_err(|error| self.failed(&error))
+    }
+
+    fn failed(&self, error: &dyn std::fmt::Display) -> Failure {
+        Failure::new(ExitStatus::Internal, format_args!("cannot write {}: {error}", self.path.display()))
+    }
+}

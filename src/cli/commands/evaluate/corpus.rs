@@ -1,0 +1,160 @@
+//! The files of an evaluation: a reference folder and prediction folders with one timeline a case.
+
+use crate::cli::args::EvaluateArgs;
+use crate::cli::console::{Failure, Remarks};
+use crate::data::{BadRowPolicy, Event, SourceName, Study, TimelineFormat, read_timeline};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// One maker of timelines: case id to file.
+pub struct Source {
+    pub name: String,
+    format: TimelineFormat,
+    files: BTreeMap<String, PathBuf>,
+}
+
+/// What is evaluated. Only paths are held.
+pub struct Corpus {
+    pub reference: Source,
+    pub predictions: Vec<Source>,
+    /// Case ids of the reference, sorted.
+    pub cases: Vec<String>,
+    pub default_out: PathBuf,
+    on_bad_row: BadRowPolicy,
+}
+
+/// One case, read.
+pub struct Case {
+    pub id: String,
+    pub reference: Vec<Event>,
+    /// In the order of the sources; empty where a source has no file and that is allowed.
+    pub predictions: Vec<Vec<Event>>,
+}
+
+impl Corpus {
+    /// Finds the files that `args` name.
+    ///
+    /// # Errors
+    /// Missing folders, no case, a case that a source lacks (unless allowed).
+    pub fn of(args: &EvaluateArgs, remarks: Remarks) -> Result<Self, Failure> {
+        let corpus = match &args.study {
+            Some(study) => Self::of_study(study, args)?,
+            None => Self::of_folders(args)?,
+        };
+        if corpus.cases.is_empty() {
+            return Err(Failure::usage(format_args!(
+                "the reference `{}` has no timeline; check folder and suffix",
+                corpus.reference.name
+            )));
+        }
+        let mut missing = Vec::new();
+        for source in &corpus.predictions {
+            let absent = corpus.cases.iter().filter(|case| !source.files.contains_key(*case));
+            missing.extend(absent.map(|case| format!("{}: no timeline of case {case}", source.name)));
+            let beyond = source.files.keys().filter(|case| !corpus.reference.files.contains_key(*case)).count();
+            if beyond > 0 {
+                remarks.say(format_args!("warning: {beyond} timelines of {} have no reference and are left out", source.name));
+            }
+        }
+        if !missing.is_empty() && !args.allow_missing {
+            let shown = missing.iter().take(20).cloned().collect::<Vec<_>>().join("; ");
+            return Err(Failure::usage(format_args!(
+                "{} timelines are missing ({shown}{}); with --allow-missing they count as empty",
+                missing.len(),
+                if missing.len() > 20 { "; …" } else { "" }
+            )));
+        }
+        if !missing.is_empty() {
+            remarks.say(format_args!("warning: {} missing timelines count as empty", missing.len()));
+        }
+        Ok(corpus)
+    }
+
+    fn of_study(path: &Path, args: &EvaluateArgs) -> Result<Self, Failure> {
+        let study = Study::load(path).map_err(|problems| Failure::problems(&problems))?;
+        let name = args.reference.to_string_lossy();
+        let mut sources: Vec<Source> = Vec::new();
+        for source in &study.sources {
+            let files = source.timelines.iter().map(|(case, timeline)| (case.to_string(), timeline.path.clone())).collect();
+            sources.push(Source { name: source.name.to_string(), format: source.format, files });
+        }
+        let known = sources.iter().map(|source| source.name.clone()).collect::<Vec<_>>().join(", ");
+        let at = sources
+            .iter()
+            .position(|source| source.name == name)
+            .ok_or_else(|| Failure::usage(format_args!("--reference: expected a source of the study ({known}), got `{name}`")))?;
+        let reference = sources.remove(at);
+        Ok(Self {
+            cases: reference.files.keys().cloned().collect(),
+            reference,
+            predictions: sources,
+            default_out: study.root().join("evaluation"),
+            on_bad_row: study.manifest.input.on_bad_row,
+        })
+    }
+
+    fn of_folders(args: &EvaluateArgs) -> Result<Self, Failure> {
+        if args.prediction.is_empty() {
+            return Err(Failure::usage("name a study, or --reference DIR and at least one --prediction DIR"));
+        }
+        let source = |dir: &PathBuf| -> Result<Source, Failure> {
+            let name = dir.file_name().map_or_else(|| dir.to_string_lossy(), |name| name.to_string_lossy()).into_owned();
+            SourceName::new(name.clone()).map_err(Failure::usage)?;
+            let suffixes: Vec<&str> = match &args.suffix {
+                Some(suffix) => vec![suffix.as_str()],
+                None => args.format.default_suffixes().to_vec(),
+            };
+            let mut files = BTreeMap::new();
+            let listed =
+                fs::read_dir(dir).map_err(|error| Failure::usage(format_args!("cannot read {}: {error}", dir.display())))?;
+            for entry in listed {
+                let path = entry.map_err(|error| Failure::usage(format_args!("cannot read {}: {error}", dir.display())))?.path();
+                let Some(file) = path.file_name().and_then(|file| file.to_str()) else { continue };
+                if let Some(case) = suffixes.iter().find_map(|suffix| file.strip_suffix(suffix)) {
+                    files.insert(case.to_string(), path);
+                }
+            }
+            Ok(Source { name, format: args.format, files })
+        };
+        let reference = source(&args.reference)?;
+        let predictions: Vec<Source> = args.prediction.iter().map(source).collect::<Result<_, _>>()?;
+        let mut names: Vec<&String> = predictions.iter().map(|source| &source.name).collect();
+        names.sort();
+        if let Some(twice) = names.windows(2).find(|two| two[0] == two[1]) {
+            return Err(Failure::usage(format_args!(
+                "two --prediction folders are called `{}`; give them different names",
+                twice[0]
+            )));
+        }
+        Ok(Self {
+            cases: reference.files.keys().cloned().collect(),
+            reference,
+            predictions,
+            default_out: PathBuf::from("evaluation"),
+            on_bad_row: args.on_bad_row,
+        })
+    }
+
+    /// Reads one case.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or rows that the policy refuses.
+    pub fn read(&self, case: &str) -> Result<Case, Failure> {
+        let read = |source: &Source| -> Result<Vec<Event>, Failure> {
+            let Some(path) = source.files.get(case) else { return Ok(Vec::new()) };
+            let bytes =
+                fs::read(path).map_err(|error| Failure::usage(format_args!("cannot read {}: {error}", path.display())))?;
+            let timeline = read_timeline(&bytes, path, source.format, self.on_bad_row);
+            if timeline.problems.iter().any(crate::data::Problem::is_error) {
+                return Err(Failure::problems(&timeline.problems));
+            }
+            Ok(timeline.events)
+        };
+        Ok(Case {
+            id: case.to_string(),
+            reference: read(&self.reference)?,
+            predictions: self.predictions.iter().map(read).collect::<Result<_, _>>()?,
+        })
+    }
+}

@@ -1,0 +1,102 @@
+//! Embeddings computed elsewhere: a matrix file and the texts of its rows.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Why a matrix of embeddings cannot be used.
+#[derive(Debug, Error)]
+pub enum VectorError {
+    #[error("cannot read {path}: {source}")]
+    Read { path: PathBuf, source: std::io::Error },
+    #[error("{path}: expected a .npy or .safetensors file with one matrix of floats, got {found}")]
+    Form { path: PathBuf, found: String },
+    #[error("{path} has {n_rows} rows and {texts} has {n_texts} lines; row i must be the embedding of line i")]
+    Lengths { path: PathBuf, texts: PathBuf, n_rows: usize, n_texts: usize },
+    #[error("{path}: row {row} is not finite or has no length; embed its text again")]
+    Row { path: PathBuf, row: usize },
+}
+
+/// Unit vectors by text.
+///
+/// # Shapes
+/// `[N, D]`, row-major, f32, each row of length 1.
+#[derive(Debug)]
+pub struct TextVectors {
+    rows: HashMap<String, usize>,
+    n_dims: usize,
+    values: Vec<f32>,
+}
+
+impl TextVectors {
+    /// Reads the matrix at `path` and the texts, one a line, at `texts`. Rows are scaled to length 1.
+    ///
+    /// # Errors
+    /// [`VectorError`].
+    pub fn read(path: &Path, texts: &Path) -> Result<Self, VectorError> {
+        let read = |path: &Path| fs::read(path).map_err(|source| VectorError::Read { path: path.to_path_buf(), source });
+        let bytes = read(path)?;
+        let form = |found: String| VectorError::Form { path: path.to_path_buf(), found };
+        let (n_rows, n_dims, mut values) = match path.extension().and_then(|extension| extension.to_str()) {
+            Some("npy") => npy(&bytes).map_err(form)?,
+            Some("safetensors") => safetensors(&bytes).map_err(form)?,
+            other => return Err(form(format!("the ending `{}`", other.unwrap_or_default()))),
+        };
+        let text = String::from_utf8_lossy(&read(texts)?).into_owned();
+        let lines: Vec<&str> = text.lines().collect();
+        if lines.len() != n_rows {
+            let (path, texts) = (path.to_path_buf(), texts.to_path_buf());
+            return Err(VectorError::Lengths { path, texts, n_rows, n_texts: lines.len() });
+        }
+        for (i, row) in values.chunks_mut(n_dims.max(1)).enumerate() {
+            let length = row.iter().map(|x| f64::from(*x) * f64::from(*x)).sum::<f64>().sqrt();
+            if !length.is_finite() || length == 0.0 {
+                return Err(VectorError::Row { path: path.to_path_buf(), row: i + 1 });
+            }
+            row.iter_mut().for_each(|x| *x = (f64::from(*x) / length) as f32);
+        }
+        let rows = lines.iter().enumerate().map(|(i, line)| ((*line).to_string(), i)).collect();
+        Ok(Self { rows, n_dims, values })
+    }
+
+    /// The vector of `text`, if it is there.
+    pub fn get(&self, text: &str) -> Option<&[f32]> {
+        let row = *self.rows.get(text)?;
+        Some(&self.values[row * self.n_dims..(row + 1) * self.n_dims])
+    }
+}
+
+type Matrix = (usize, usize, Vec<f32>);
+
+fn npy(bytes: &[u8]) -> Result<Matrix, String> {
+    let file = npyz::NpyFile::new(bytes).map_err(|error| error.to_string())?;
+    let shape = file.shape().to_vec();
+    if file.order() != npyz::Order::C {
+        return Err("a matrix in column order; save it in row order".into());
+    }
+    let [n_rows, n_dims] = shape[..] else { return Err(format!("an array of shape {shape:?}")) };
+    let dtype = file.dtype();
+    let values: Vec<f32> = match file.try_data::<f32>() {
+        Ok(data) => data.collect::<Result<_, _>>().map_err(|error| error.to_string())?,
+        Err(file) => match file.try_data::<f64>() {
+            Ok(data) => data.map(|x| x.map(|x| x as f32)).collect::<Result<_, _>>().map_err(|error| error.to_string())?,
+            Err(_) => return Err(format!("elements of type {dtype:?}; f32 and f64 are read")),
+        },
+    };
+    Ok((n_rows as usize, n_dims as usize, values))
+}
+
+fn safetensors(bytes: &[u8]) -> Result<Matrix, String> {
+    let tensors = safetensors::SafeTensors::deserialize(bytes).map_err(|error| error.to_string())?;
+    let [(_, tensor)] = &tensors.tensors()[..] else { return Err(format!("{} tensors", tensors.len())) };
+    let [n_rows, n_dims] = tensor.shape()[..] else { return Err(format!("a tensor of shape {:?}", tensor.shape())) };
+    let data = tensor.data();
+    let values = match tensor.dtype() {
+        safetensors::Dtype::F32 => data.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect(),
+        safetensors::Dtype::F16 => data.chunks_exact(2).map(|b| half::f16::from_le_bytes([b[0], b[1]]).to_f32()).collect(),
+        safetensors::Dtype::BF16 => data.chunks_exact(2).map(|b| half::bf16::from_le_bytes([b[0], b[1]]).to_f32()).collect(),
+        other => return Err(format!("elements of type {other:?}; f32, f16 and bf16 are read")),
+    };
+    Ok((n_rows, n_dims, values))
+}
