@@ -3,15 +3,23 @@
 use crate::data::{ReadCounts, Study};
 use crate::report::{Column, ReportError, Table};
 
-/// One row a source (and one for the reports), one column a counter that is not zero everywhere.
+/// The intake of a study: its reports and its sources.
 ///
 /// # Errors
 /// Never in practice: columns and cells are built together.
 pub fn intake(study: &Study) -> Result<Table, ReportError> {
     let mut rows: Vec<(String, &ReadCounts)> = vec![("(reports)".to_string(), &study.report_counts)];
     rows.extend(study.sources.iter().map(|source| (source.name.to_string(), &source.counts)));
+    intake_table(&rows)
+}
+
+/// One row a source, one column a counter that is not zero everywhere.
+///
+/// # Errors
+/// Never in practice: columns and cells are built together.
+pub fn intake_table(rows: &[(String, &ReadCounts)]) -> Result<Table, ReportError> {
     let mut names: Vec<String> = Vec::new();
-    for (_, counts) in &rows {
+    for (_, counts) in rows {
         for (name, n) in counts.entries() {
             if n > 0 && !names.contains(&name) {
                 names.push(name);
@@ -26,7 +34,7 @@ pub fn intake(study: &Study) -> Result<Table, ReportError> {
     for (source, counts) in rows {
         let entries = counts.entries();
         let count = |name: &String| entries.iter().find(|(known, _)| known == name).map_or(0, |(_, n)| *n);
-        let mut cells = vec![source.into()];
+        let mut cells = vec![source.as_str().into()];
         cells.extend(names.iter().map(|name| crate::report::Cell::count(count(name))));
         table.push(cells)?;
     }

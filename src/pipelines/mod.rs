@@ -10,4 +10,4 @@ mod passage;
 pub mod review;
 pub mod sheet;
 
-pub use intake::intake;
+pub use intake::{intake, intake_table};

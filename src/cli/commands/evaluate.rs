@@ -6,11 +6,12 @@ use crate::cli::args::{DistanceName, EvaluateArgs};
 use crate::cli::console::{Failure, Remarks};
 use crate::cli::progress::{Counted, Progress};
 use crate::cli::results;
-use crate::data::TextVectors;
+use crate::data::{ReadCounts, TextVectors};
 use crate::error::ExitStatus;
 use crate::pipelines::evaluate::{
     Compat, EvaluationSettings, MatchedCase, SourceMatches, TextDistance, evaluate, figures, tables,
 };
+use crate::pipelines::intake_table;
 use corpus::{Case, Corpus};
 use rayon::prelude::*;
 use std::fs::File;
@@ -31,12 +32,15 @@ pub fn run(args: &EvaluateArgs, as_json: bool, remarks: Remarks) -> Result<ExitS
     let out = args.out.clone().unwrap_or_else(|| corpus.default_out.clone());
     results::prepare(&out)?;
     let mut pairs = args.pairs.as_ref().map(PairsFile::create).transpose()?;
-    let sources = match_all(&corpus, args, &distance, pairs.as_mut(), remarks)?;
+    let (sources, counts) = match_all(&corpus, args, &distance, pairs.as_mut(), remarks)?;
     if let Some(pairs) = pairs {
         pairs.finish()?;
     }
     let evaluation = evaluate(&sources, &settings)?;
     let mut all = tables(&sources, &evaluation, &settings)?;
+    let names = std::iter::once(&corpus.reference.name).chain(corpus.predictions.iter().map(|source| &source.name));
+    let intake = intake_table(&names.cloned().zip(&counts).collect::<Vec<_>>())?;
+    all.push(intake.clone());
     let drawn = figures(&sources, &evaluation, distance.name())?;
     let shown: Vec<(String, String)> = [
         ("reference", corpus.reference.name.clone()),
@@ -65,6 +69,8 @@ pub fn run(args: &EvaluateArgs, as_json: bool, remarks: Remarks) -> Result<ExitS
     super::print_table(&all[0], false)?;
     super::print_out("")?;
     super::print_table(&all[2], false)?;
+    super::print_out("")?;
+    super::print_table(&intake, false)?;
     super::print_out(&format!("\nresults: {}", out.display()))?;
     Ok(ExitStatus::Ok)
 }
@@ -90,7 +96,8 @@ fn match_all(
     distance: &TextDistance,
     mut pairs: Option<&mut PairsFile>,
     remarks: Remarks,
-) -> Result<Vec<SourceMatches>, Failure> {
+) -> Result<(Vec<SourceMatches>, Vec<ReadCounts>), Failure> {
+    let mut counts = vec![ReadCounts::default(); 1 + corpus.predictions.len()];
     let mut sources: Vec<SourceMatches> = corpus.predictions.iter().map(|source| SourceMatches::new(&source.name)).collect();
     let counted = Counted { doing: "matching", things: "cases", total: corpus.cases.len(), judge: None };
     let progress = Progress::start(counted, remarks.quiet);
@@ -109,6 +116,9 @@ fn match_all(
             })
             .collect::<Result<_, Failure>>()?;
         for (case, matched) in matched {
+            for (sum, counts) in counts.iter_mut().zip(&case.counts) {
+                *sum += counts;
+            }
             for ((source, matched), prediction) in sources.iter_mut().zip(matched).zip(&case.predictions) {
                 if let Some(pairs) = pairs.as_deref_mut() {
                     for pair in matched.texts(&case.reference, prediction) {
@@ -119,7 +129,7 @@ fn match_all(
             }
         }
     }
-    Ok(sources)
+    Ok((sources, counts))
 }
 
 /// Every matched pair with its texts, for a review of the matcher.

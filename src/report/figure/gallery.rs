@@ -267,22 +267,3 @@ fn hostile_names_are_escaped_everywhere() {
         assert!(svg.tree().is_ok());
     }
 }
-
-/// Writes every figure as SVG, PNG and CSV, for a person to look at.
-#[test]
-#[ignore = "writes pictures into target/figures"]
-fn pictures() {
-    let folder = Path::new("target/figures");
-    fs::create_dir_all(folder).unwrap();
-    for n in [1, 3, 8] {
-        for (name, svg, table) in all(n) {
-            fs::write(folder.join(format!("{name}-{n}.svg")), svg.as_str()).unwrap();
-            fs::write(folder.join(format!("{name}-{n}.png")), svg.to_png(1.5).unwrap()).unwrap();
-            fs::write(folder.join(format!("{name}-{n}.csv")), table.to_csv().unwrap()).unwrap();
-        }
-    }
-    for n in [12, 20] {
-        let svg = transition_map(n, true).draw().unwrap();
-        fs::write(folder.join(format!("transitions-shares-{n}.png")), svg.to_png(1.5).unwrap()).unwrap();
-    }
-}

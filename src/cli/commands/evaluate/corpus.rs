@@ -2,7 +2,7 @@
 
 use crate::cli::args::EvaluateArgs;
 use crate::cli::console::{Failure, Remarks};
-use crate::data::{BadRowPolicy, Event, SourceName, Study, TimelineFormat, read_timeline};
+use crate::data::{BadRowPolicy, Event, ReadCounts, SourceName, Study, TimelineFormat, read_timeline};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,6 +30,8 @@ pub struct Case {
     pub reference: Vec<Event>,
     /// In the order of the sources; empty where a source has no file and that is allowed.
     pub predictions: Vec<Vec<Event>>,
+    /// What was read, of the reference first and then of each source.
+    pub counts: Vec<ReadCounts>,
 }
 
 impl Corpus {
@@ -141,20 +143,23 @@ impl Corpus {
     /// # Errors
     /// A file that cannot be read, or rows that the policy refuses.
     pub fn read(&self, case: &str) -> Result<Case, Failure> {
-        let read = |source: &Source| -> Result<Vec<Event>, Failure> {
-            let Some(path) = source.files.get(case) else { return Ok(Vec::new()) };
+        let read = |source: &Source| -> Result<(Vec<Event>, ReadCounts), Failure> {
+            let Some(path) = source.files.get(case) else { return Ok(Default::default()) };
             let bytes =
                 fs::read(path).map_err(|error| Failure::usage(format_args!("cannot read {}: {error}", path.display())))?;
             let timeline = read_timeline(&bytes, path, source.format, self.on_bad_row);
             if timeline.problems.iter().any(crate::data::Problem::is_error) {
                 return Err(Failure::problems(&timeline.problems));
             }
-            Ok(timeline.events)
+            Ok((timeline.events, timeline.counts))
         };
-        Ok(Case {
-            id: case.to_string(),
-            reference: read(&self.reference)?,
-            predictions: self.predictions.iter().map(read).collect::<Result<_, _>>()?,
-        })
+        let (reference, own) = read(&self.reference)?;
+        let mut case = Case { id: case.to_string(), reference, predictions: Vec::new(), counts: vec![own] };
+        for source in &self.predictions {
+            let (events, counts) = read(source)?;
+            case.predictions.push(events);
+            case.counts.push(counts);
+        }
+        Ok(case)
     }
 }
