@@ -16,7 +16,7 @@ use corpus::{Case, Corpus};
 use rayon::prelude::*;
 use std::fs::File;
 use std::io::BufWriter;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Cases whose texts and distances are in memory at one time.
 const CHUNK: usize = 256;
@@ -31,7 +31,7 @@ pub fn run(args: &EvaluateArgs, as_json: bool, remarks: Remarks) -> Result<ExitS
         EvaluationSettings { threshold: args.threshold, compat: args.compat, n_resamples: args.resamples, seed: args.seed };
     let out = args.out.clone().unwrap_or_else(|| corpus.default_out.clone());
     results::prepare(&out)?;
-    let mut pairs = args.pairs.as_ref().map(PairsFile::create).transpose()?;
+    let mut pairs = args.pairs.as_deref().map(PairsFile::create).transpose()?;
     let (sources, counts) = match_all(&corpus, args, &distance, pairs.as_mut(), remarks)?;
     if let Some(pairs) = pairs {
         pairs.finish()?;
@@ -139,9 +139,9 @@ struct PairsFile {
 }
 
 impl PairsFile {
-    fn create(path: &PathBuf) -> Result<Self, Failure> {
+    fn create(path: &Path) -> Result<Self, Failure> {
         let file = results::create_private(path)?;
-        let mut pairs = Self { path: path.clone(), out: csv::Writer::from_writer(BufWriter::new(file)) };
+        let mut pairs = Self { path: path.to_path_buf(), out: csv::Writer::from_writer(BufWriter::new(file)) };
         pairs.write(["case", "reference", "prediction", "distance", "source"])?;
         Ok(pairs)
     }

@@ -1,8 +1,5 @@
 //! Test only: every figure filled with made-up numbers, for tests and to be looked at.
 
-use std::fs;
-use std::path::Path;
-
 use super::overlap::assert_all_apart;
 use super::*;
 use crate::report::table::Table;
