@@ -20,6 +20,9 @@ mod full_disk;
 #[path = "cli/input.rs"]
 mod input;
 #[cfg(test)]
+#[path = "cli/measures.rs"]
+mod measures;
+#[cfg(test)]
 #[path = "cli/model_files.rs"]
 mod model_files;
 #[cfg(test)]

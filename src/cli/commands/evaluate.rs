@@ -22,8 +22,8 @@ use std::path::{Path, PathBuf};
 const CHUNK: usize = 256;
 
 pub fn run(args: &EvaluateArgs, as_json: bool, remarks: Remarks) -> Result<ExitStatus, Failure> {
-    let corpus = Corpus::of(args, remarks)?;
     let distance = distance(args)?;
+    let corpus = Corpus::of(args, remarks)?;
     if !(args.threshold.is_finite() && args.threshold > 0.0) {
         return Err(Failure::usage(format_args!("--threshold: expected a positive number, got {}", args.threshold)));
     }
