@@ -42,10 +42,8 @@ impl MatchedCase {
     /// # Errors
     /// [`MatchError`].
     pub fn new(reference: &[Event], prediction: &[Event], distance: &TextDistance, matcher: Matcher) -> Result<Self, MatchError> {
-        let texts = |events: &[Event]| -> Vec<String> { events.iter().map(|event| event.text.clone()).collect() };
-        let (references, predictions) = (texts(reference), texts(prediction));
-        let references: Vec<&str> = references.iter().map(String::as_str).collect();
-        let predictions: Vec<&str> = predictions.iter().map(String::as_str).collect();
+        let references: Vec<&str> = reference.iter().map(|event| event.text.as_str()).collect();
+        let predictions: Vec<&str> = prediction.iter().map(|event| event.text.as_str()).collect();
         let values = distance.matrix(&references, &predictions)?;
         let mut pairs = matcher.pairs(DistanceMatrix::new(references.len(), predictions.len(), &values)?);
         // Rounds yields pairs by round; a threshold cuts by distance. A stable sort keeps equal distances in order.
