@@ -4,13 +4,14 @@ CARGO := PATH="$$PATH:$${CARGO_HOME:-$$HOME/.cargo}/bin" cargo
 ASSIZE := target/release/assize
 MODELS := .models
 
-.PHONY: help setup build models demo demo-written test lint clean
+.PHONY: help setup build models demo demo-written test lint bench clean
 
 help:
 	@echo "make demo          set up, build, fetch the default models, judge the sample study"
 	@echo "make demo-written  the sample study from replies written by hand (no model)"
 	@echo "make test          set up and run every test"
 	@echo "make lint          formatting and clippy"
+	@echo "make bench         measure, beside Python where people use it; raw output in benches/runs/"
 	@echo "make build | make models | make clean"
 
 setup:
@@ -39,6 +40,9 @@ test: models
 lint: setup
 	@$(CARGO) fmt --check
 	@$(CARGO) clippy --release --locked --all-targets -- -D warnings
+
+bench: setup
+	@PATH="$$PATH:$${CARGO_HOME:-$$HOME/.cargo}/bin" sh benches/run.sh $(STRINGS)
 
 clean:
 	@$(CARGO) clean

@@ -16,11 +16,11 @@ need cmake cmake
 need curl curl
 need python3 python3
 python3 -m pip --version >/dev/null 2>&1 || missing="$missing python3-pip"
+# libclang-cpp.so is another library and does not count.
 has_libclang() {
     [ -n "${LIBCLANG_PATH:-}" ] && return 0
-    command -v llvm-config >/dev/null 2>&1 && return 0
     ldconfig -p 2>/dev/null | grep -q 'libclang[-.0-9]*\.so' && return 0
-    ls /usr/lib/llvm-*/lib/libclang*.so* >/dev/null 2>&1
+    ls /usr/lib/llvm-*/lib/libclang.so* /usr/lib/llvm-*/lib/libclang-[0-9]*.so* 2>/dev/null | grep -q .
 }
 has_libclang || missing="$missing libclang-dev clang"
 

@@ -29,6 +29,9 @@ mod model_files;
 #[path = "cli/results.rs"]
 mod results;
 #[cfg(test)]
+#[path = "cli/stages.rs"]
+mod stages;
+#[cfg(test)]
 #[path = "cli/store_damage.rs"]
 mod store_damage;
 #[cfg(test)]

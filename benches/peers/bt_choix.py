@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Peer of the Bradley-Terry bootstrap: the same games and resamples through choix (`pip install choix numpy`).
+"""Peer of the Bradley-Terry bootstrap: the same games and resamples through choix, with its default tolerance.
 
-Usage: bt_choix.py GAMES.json N_RESAMPLES
-GAMES.json: {"entrants": n, "cases": n, "games": [[case, a, b, share_a], ...], "indices": [[case, ...], ...]}
-Prints one JSON object: seconds and the ratings of the first resample.
+Usage: bt_choix.py INPUT.json
+INPUT: {"n_entrants": n, "n_cases": n, "games": [[case, a, b, share_a], ...], "resamples": [[case, ...], ...]}
+Prints one JSON object: seconds, and the ratings of every resample.
 """
 
 import json
@@ -15,29 +15,20 @@ import choix
 import numpy as np
 
 
-def ratings(games, n):
-    won = np.zeros((n, n))
-    for _, a, b, share in games:
-        won[a, b] += share
-        won[b, a] += 1 - share
-    beta = choix.ilsr_pairwise_dense(won, alpha=0, tol=1e-10)
-    return 1500 + 400 / math.log(10) * (beta - beta.mean())
-
-
 def main():
     data = json.load(open(sys.argv[1]))
-    n_resamples = int(sys.argv[2])
-    by_case = {}
-    for game in data["games"]:
-        by_case.setdefault(game[0], []).append(game)
+    n = data["n_entrants"]
     started = time.perf_counter()
-    first = None
-    for indices in data["indices"][:n_resamples]:
-        drawn = [game for case in indices for game in by_case.get(case, [])]
-        value = ratings(drawn, data["entrants"])
-        first = value if first is None else first
-    print(json.dumps({"peer": "choix " + getattr(choix, "__version__", "?"), "n_resamples": n_resamples,
-                      "seconds": time.perf_counter() - started, "first": list(first)}))
+    won = np.zeros((data["n_cases"], n, n))
+    for case, a, b, share in data["games"]:
+        won[case, a, b] += share
+        won[case, b, a] += 1 - share
+    ratings = []
+    for resample in data["resamples"]:
+        beta = choix.ilsr_pairwise_dense(won[resample].sum(axis=0), alpha=0.0)
+        ratings.append(1500 + 400 / math.log(10) * (beta - beta.mean()))
+    seconds = time.perf_counter() - started
+    print(json.dumps({"seconds": seconds, "ratings": np.array(ratings).tolist()}))
 
 
 if __name__ == "__main__":

@@ -102,6 +102,10 @@ pub enum Command {
     #[command(after_help = "Examples:\n  assize evaluate trial --reference manual\n  \
         assize evaluate --reference manual --prediction gpt --prediction glm --format csv --matcher rounds")]
     Evaluate(EvaluateArgs),
+    /// Describe stage timelines: how many stages they have, and which symptoms follow which
+    #[command(after_help = "Input: one JSON object a line, {\"id\": 7, \"stages\": [[\"fever\"], [\"rash\", \"cough\"]]}; other fields are ignored.\n\n\
+        Example:\n  assize stages accepted.jsonl first-try.jsonl --out described")]
+    Stages(StagesArgs),
     /// Review of findings by people: packets for two reviewers, and the statistics of the filled ones
     #[command(
         subcommand,
@@ -204,6 +208,23 @@ pub struct EvaluateArgs {
     /// Also write every matched pair with its texts, for a review of the matcher
     #[arg(long, value_name = "FILE")]
     pub pairs: Option<PathBuf>,
+}
+
+/// Which stage timelines, and what of them is shown.
+#[derive(Debug, ClapArgs)]
+pub struct StagesArgs {
+    /// Files of stage timelines; each is a series of its own name
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    /// Count transitions from any stage to any later one, not from the first stage alone
+    #[arg(long)]
+    pub all_pairs: bool,
+    /// Rows and columns of the transition map: the most frequent symptoms
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=20))]
+    pub top: u16,
+    /// Folder for tables and figures
+    #[arg(long, value_name = "DIR", default_value = "stages")]
+    pub out: PathBuf,
 }
 
 /// A distance of event texts.

@@ -32,21 +32,35 @@ pub fn write(
 /// Writes each table as CSV and JSON, and the settings.
 pub fn write_tables(folder: &Path, tables: &[Table], settings: &[(String, String)], notices: &[String]) -> Result<(), Failure> {
     for table in tables {
-        write_file(folder, &format!("{}.csv", table.name()), table.to_csv()?.as_bytes())?;
-        write_file(folder, &format!("{}.json", table.name()), table.to_json()?.as_bytes())?;
+        write_table(folder, table.name(), table)?;
     }
     let settings: Map<String, Value> = settings.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
     let summary = json!({"assize": env!("CARGO_PKG_VERSION"), "settings": settings, "notices": notices});
     write_file(folder, "settings.json", format!("{summary:#}\n").as_bytes())
 }
 
+/// Writes a table as CSV and JSON.
+pub fn write_table(folder: &Path, name: &str, table: &Table) -> Result<(), Failure> {
+    write_file(folder, &format!("{name}.csv"), table.to_csv()?.as_bytes())?;
+    write_file(folder, &format!("{name}.json"), table.to_json()?.as_bytes())
+}
+
 /// Scale of PNG figures: three pixels for each of the drawing's.
 const PNG_SCALE: f64 = 3.0;
 
-/// Writes a figure as SVG and as PNG.
-pub fn write_figure(folder: &Path, name: &str, figure: &Svg) -> Result<(), Failure> {
-    write_file(folder, &format!("{name}.svg"), figure.as_str().as_bytes())?;
-    write_file(folder, &format!("{name}.png"), &figure.to_png(PNG_SCALE)?)
+/// Writes a figure as SVG and as PNG. Without one, the files of an earlier run go, since they would show other numbers.
+pub fn write_figure(folder: &Path, name: &str, figure: Option<&Svg>) -> Result<(), Failure> {
+    let files = [format!("{name}.svg"), format!("{name}.png")];
+    match figure {
+        Some(figure) => {
+            write_file(folder, &files[0], figure.as_str().as_bytes())?;
+            write_file(folder, &files[1], &figure.to_png(PNG_SCALE)?)
+        }
+        None => files.iter().map(|file| folder.join(file)).filter(|path| path.exists()).try_for_each(|path| {
+            fs::remove_file(&path)
+                .map_err(|error| Failure::new(ExitStatus::Internal, format_args!("cannot remove {}: {error}", path.display())))
+        }),
+    }
 }
 
 /// A new file, readable by its owner only, in the place of what was there.

@@ -41,10 +41,12 @@ impl ErrorStrata {
     ///
     /// # Source
     /// uid.txt, Appendix E.3.
-    pub fn from_times(times: &[(f64, f64)]) -> Result<Self, MeasureError> {
+    pub fn from_times(times: impl IntoIterator<Item = (f64, f64)>) -> Result<Self, MeasureError> {
         let mut bins: [Vec<f64>; 6] = Default::default();
         let mut within = [0_usize; 5];
-        for &(t_ref, t_pred) in times {
+        let mut n_times = 0;
+        for (t_ref, t_pred) in times {
+            n_times += 1;
             let error = (t_pred - t_ref).abs();
             if !error.is_finite() {
                 return Err(MeasureError::NumberOutOfRange { what: "a time error", expected: "finite", got: error });
@@ -54,7 +56,7 @@ impl ErrorStrata {
             }
             bins[EDGES_HOURS.partition_point(|&edge| edge < t_ref.abs())].push(error);
         }
-        Ok(Self { within_edges: within.map(|n| part(n, times.len())), by_reference_distance: bins.map(bin) })
+        Ok(Self { within_edges: within.map(|n| part(n, n_times)), by_reference_distance: bins.map(bin) })
     }
 }
 
@@ -82,10 +84,10 @@ mod tests {
     #[test]
     fn edges_belong_to_the_bin_below() {
         let times: Vec<_> = EDGES_HOURS.iter().flat_map(|&e| [(e, 0.0), (-e, 0.0)]).collect();
-        let strata = ErrorStrata::from_times(&times).unwrap();
+        let strata = ErrorStrata::from_times(times.iter().copied()).unwrap();
         assert_eq!(strata.by_reference_distance.map(|b| b.n), [2, 2, 2, 2, 2, 0]);
         assert_eq!(strata.within_edges, [Some(0.2), Some(0.4), Some(0.6), Some(0.8), Some(1.0)]);
-        let beyond = ErrorStrata::from_times(&[(8_766.0_f64.next_up(), 0.0)]).unwrap();
+        let beyond = ErrorStrata::from_times([(8_766.0_f64.next_up(), 0.0)]).unwrap();
         assert_eq!(beyond.by_reference_distance[5].n, 1);
         assert_eq!(beyond.within_edges[4], Some(0.0));
     }
@@ -93,20 +95,20 @@ mod tests {
     #[test]
     fn bins_describe_their_errors_in_any_order() {
         let times = [(10.0, 10.0), (10.0, 50.0), (-10.0, -12.0), (10.0, 14.0)];
-        let strata = ErrorStrata::from_times(&times).unwrap();
+        let strata = ErrorStrata::from_times(times.iter().copied()).unwrap();
         let bin = strata.by_reference_distance[2];
         assert_eq!(bin, ErrorBin { n: 4, median_hours: Some(3.0), exact: Some(0.25), within_day: Some(0.75) });
         let mut reversed = times;
         reversed.reverse();
-        assert_eq!(ErrorStrata::from_times(&reversed).unwrap(), strata);
+        assert_eq!(ErrorStrata::from_times(reversed).unwrap(), strata);
     }
 
     #[test]
     fn nothing_and_too_much() {
-        let none = ErrorStrata::from_times(&[]).unwrap();
+        let none = ErrorStrata::from_times([]).unwrap();
         assert_eq!(none.within_edges, [None; 5]);
         assert_eq!(none.by_reference_distance, [ErrorBin::default(); 6]);
-        assert!(ErrorStrata::from_times(&[(f64::MAX, -f64::MAX)]).is_err());
-        assert!(ErrorStrata::from_times(&[(f64::NAN, 0.0)]).is_err());
+        assert!(ErrorStrata::from_times([(f64::MAX, -f64::MAX)]).is_err());
+        assert!(ErrorStrata::from_times([(f64::NAN, 0.0)]).is_err());
     }
 }

@@ -9,5 +9,6 @@ pub mod matcher_audit;
 mod passage;
 pub mod review;
 pub mod sheet;
+pub mod stages;
 
 pub use intake::{intake, intake_table};

@@ -41,7 +41,7 @@ pub fn run(args: &EvaluateArgs, as_json: bool, remarks: Remarks) -> Result<ExitS
     let names = std::iter::once(&corpus.reference.name).chain(corpus.predictions.iter().map(|source| &source.name));
     let intake = intake_table(&names.cloned().zip(&counts).collect::<Vec<_>>())?;
     all.push(intake.clone());
-    let drawn = figures(&sources, &evaluation, distance.name())?;
+    let drawn = figures(&sources, &evaluation, settings.threshold, distance.name())?;
     let shown: Vec<(String, String)> = [
         ("reference", corpus.reference.name.clone()),
         ("distance", distance.name().to_string()),
@@ -55,7 +55,7 @@ pub fn run(args: &EvaluateArgs, as_json: bool, remarks: Remarks) -> Result<ExitS
     all.extend(drawn.iter().map(|figure| figure.data.clone()).filter(|data| data.name() != "sweep"));
     results::write_tables(&out, &all, &shown, &[])?;
     for figure in &drawn {
-        results::write_figure(&out, figure.data.name(), &figure.svg)?;
+        results::write_figure(&out, figure.data.name(), Some(&figure.svg))?;
     }
     if as_json {
         let rows = |i: usize| all[i].to_json().map(|text| serde_json::from_str::<serde_json::Value>(&text).unwrap_or_default());

@@ -11,6 +11,7 @@ mod measure;
 mod models;
 mod review;
 mod run;
+mod stages;
 mod store;
 
 use super::args::{Args, Command};
@@ -28,6 +29,7 @@ pub fn run(args: &Args) -> Result<ExitStatus, Failure> {
         Command::Requests { study, index } => exchange::requests(study, index.as_deref(), remarks),
         Command::Replies { study, input } => exchange::replies(study, input.as_deref(), json, remarks),
         Command::Measure { name, input, list } => measure::run(name.as_deref(), *list, input, json, remarks),
+        Command::Stages(stages) => stages::run(stages, json, remarks),
         Command::Evaluate(evaluate) => evaluate::run(evaluate, json, remarks),
         Command::Review(command) => review::run(command, json, remarks),
         Command::Audit(command) => audit::run(command, json, remarks),

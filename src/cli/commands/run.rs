@@ -12,7 +12,7 @@ use crate::engine::generate::llama::LlamaJudge;
 use crate::error::ExitStatus;
 use crate::models::{locate, verify_hashes};
 use crate::pipelines::gavel::{
-    GameOutcome, GameStatus, PageFacts, error_profile_shown, leaderboard_shown, notices, page, score, tables,
+    GameOutcome, GameStatus, PageFacts, error_profile_shown, figures, leaderboard_shown, notices, page, score, tables,
 };
 use crate::report::Table;
 use crate::store::Store;
@@ -62,17 +62,22 @@ pub fn run(args: &StudyArgs, no_engine: bool, as_json: bool, remarks: Remarks) -
     let settings = resolve::settings_shown(&plan);
     let notices = notices(&plan.docket, &outcomes, &scores);
     let notice_texts: Vec<String> = notices.iter().map(|notice| notice.text.clone()).collect();
+    let figures = figures(&plan.docket, &scores)?;
     let facts = PageFacts {
         study: plan.name.clone(),
         judge: plan.card.name.clone(),
         judge_lines: judge_lines(&plan),
         settings: settings.clone(),
         intake: plan.intake.clone(),
+        figures: figures.clone(),
         no_text: plan.no_text,
     };
     let page = page(&plan.docket, &outcomes, &scores, facts)?;
     tables.push(plan.intake.clone());
     results::write(&plan.results_dir, &tables, &settings, &notice_texts, &page)?;
+    for (name, figure) in [("leaderboard", figures.leaderboard), ("error_profile", figures.error_profile)] {
+        results::write_figure(&plan.results_dir, name, figure.as_ref())?;
+    }
     let conformance = tables.iter().find(|table| table.name() == "conformance").cloned();
     let mut shown = vec![leaderboard_shown(&plan.docket, &scores)?, error_profile_shown(&plan.docket, &scores)?];
     shown.extend(conformance);

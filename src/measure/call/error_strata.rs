@@ -10,7 +10,7 @@ const EDGE_NAMES: [&str; 5] = ["le_0h", "le_1h", "le_1d", "le_1w", "le_1y"];
 
 pub(super) fn call(input: &Value) -> Result<Value, String> {
     let times = paired_times(&Fields::new(input, &["t_ref", "t_pred"])?)?;
-    let strata = ErrorStrata::from_times(&times).map_err(refused)?;
+    let strata = ErrorStrata::from_times(times).map_err(refused)?;
     let within = EDGE_NAMES.iter().zip(strata.within_edges).map(|(name, part)| ((*name).to_owned(), json!(part)));
     let bins = BIN_NAMES.iter().zip(strata.by_reference_distance).map(|(name, bin)| {
         let entry = json!({

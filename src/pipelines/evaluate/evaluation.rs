@@ -62,8 +62,6 @@ pub struct Evaluation {
     pub estimates: Vec<Vec<Estimate>>,
     pub strata: Vec<ErrorStrata>,
     pub comparisons: Vec<Comparison>,
-    /// `|time error|` in hours of every kept pair with two times, per source, ascending.
-    pub errors_hours: Vec<Vec<f64>>,
 }
 
 /// Evaluates all `sources`.
@@ -96,21 +94,12 @@ pub fn evaluate(sources: &[SourceMatches], settings: &EvaluationSettings) -> Res
         }
         estimates.push(row);
     }
-    let kept = |system: &[CaseMatches<'_>]| -> Vec<TimedPair> {
-        system.iter().flat_map(|case| case.kept(settings.threshold).iter().copied()).collect()
+    let kept_times = |system: &[CaseMatches<'_>]| {
+        ErrorStrata::from_times(system.iter().flat_map(|case| case.kept(settings.threshold)).filter_map(TimedPair::times))
     };
-    let mut strata = Vec::with_capacity(systems.len());
-    let mut errors_hours = Vec::with_capacity(systems.len());
-    for system in &systems {
-        let pairs = kept(system);
-        let times: Vec<(f64, f64)> = pairs.iter().filter_map(TimedPair::times).collect();
-        strata.push(ErrorStrata::from_times(&times)?);
-        let mut errors: Vec<f64> = pairs.iter().filter_map(TimedPair::error_hours).collect();
-        errors.sort_by(f64::total_cmp);
-        errors_hours.push(errors);
-    }
+    let strata = systems.iter().map(|system| kept_times(system)).collect::<Result<_, _>>()?;
     let comparisons = compare(&bootstrap, systems.len(), settings.compat)?;
-    Ok(Evaluation { thresholds: all_thresholds, sweep, estimates, strata, comparisons, errors_hours })
+    Ok(Evaluation { thresholds: all_thresholds, sweep, estimates, strata, comparisons })
 }
 
 fn compare(bootstrap: &CaseBootstrap, n_systems: usize, compat: Compat) -> Result<Vec<Comparison>, MeasureError> {

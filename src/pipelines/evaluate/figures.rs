@@ -3,22 +3,21 @@
 use super::evaluation::Evaluation;
 use super::matches::SourceMatches;
 use crate::measure::sweep::SweepPoint as Measured;
-use crate::report::figure::{ErrorCdfFigure, ErrorCdfSeries, SweepFigure, SweepForm, SweepPoint, SweepSeries};
-use crate::report::{ReportError, Svg, Table};
-
-/// A figure and its data.
-#[derive(Debug)]
-pub struct DrawnFigure {
-    pub svg: Svg,
-    pub data: Table,
-}
+use crate::measure::timed_pair::TimedPair;
+use crate::report::figure::{DrawnFigure, ErrorCdfFigure, ErrorCdfSeries, SweepFigure, SweepForm, SweepPoint, SweepSeries};
+use crate::report::ReportError;
 
 /// Match rate against concordance and AULTC, each over the threshold, and the distribution of time errors. A figure with nothing to
 /// draw is left out.
 ///
 /// # Errors
 /// A number that cannot be drawn.
-pub fn figures(sources: &[SourceMatches], evaluation: &Evaluation, distance: &str) -> Result<Vec<DrawnFigure>, ReportError> {
+pub fn figures(
+    sources: &[SourceMatches],
+    evaluation: &Evaluation,
+    threshold: f64,
+    distance: &str,
+) -> Result<Vec<DrawnFigure>, ReportError> {
     let point = |point: &Measured| SweepPoint {
         threshold: point.threshold,
         match_rate: point.match_rate,
@@ -46,10 +45,10 @@ pub fn figures(sources: &[SourceMatches], evaluation: &Evaluation, distance: &st
     }
     let series: Vec<ErrorCdfSeries> = sources
         .iter()
-        .zip(&evaluation.errors_hours)
+        .map(|source| (source, source.kept(threshold).filter_map(TimedPair::error_hours).collect::<Vec<_>>()))
         .filter(|(_, errors)| !errors.is_empty())
-        .map(|(source, errors)| ErrorCdfSeries { source: source.name.clone(), errors_hours: errors.clone() })
-        .collect();
+        .map(|(source, errors)| ErrorCdfSeries::new(&source.name, errors))
+        .collect::<Result<_, _>>()?;
     if !series.is_empty() {
         let figure = ErrorCdfFigure { series };
         drawn.push(DrawnFigure { svg: figure.draw()?, data: figure.data()? });

@@ -31,7 +31,7 @@ pub struct MatchedCase {
     n_ref: u32,
     n_pred: u32,
     /// In ascending order of distance.
-    pairs: Vec<TimedPair>,
+    pairs: Box<[TimedPair]>,
     /// Rows of reference and prediction, in the order of `pairs`.
     rows: Vec<(u32, u32)>,
 }
@@ -44,8 +44,20 @@ impl MatchedCase {
     pub fn new(reference: &[Event], prediction: &[Event], distance: &TextDistance, matcher: Matcher) -> Result<Self, MatchError> {
         let references: Vec<&str> = reference.iter().map(|event| event.text.as_str()).collect();
         let predictions: Vec<&str> = prediction.iter().map(|event| event.text.as_str()).collect();
-        let values = distance.matrix(&references, &predictions)?;
-        let mut pairs = matcher.pairs(DistanceMatrix::new(references.len(), predictions.len(), &values)?);
+        Self::from_distances(reference, prediction, &distance.matrix(&references, &predictions)?, matcher)
+    }
+
+    /// The same given the distances, `[N_ref, N_pred]` row-major.
+    ///
+    /// # Errors
+    /// Another number of distances.
+    pub fn from_distances(
+        reference: &[Event],
+        prediction: &[Event],
+        distances: &[f64],
+        matcher: Matcher,
+    ) -> Result<Self, MatchError> {
+        let mut pairs = matcher.pairs(DistanceMatrix::new(reference.len(), prediction.len(), distances)?);
         // Rounds yields pairs by round; a threshold cuts by distance. A stable sort keeps equal distances in order.
         pairs.sort_by(|x, y| x.distance.total_cmp(&y.distance));
         let hours = |event: &Event| event.time.hours().map(Hours::get);
@@ -75,11 +87,9 @@ impl MatchedCase {
 #[derive(Debug, Default)]
 pub struct SourceMatches {
     pub name: String,
-    n_ref: Vec<u32>,
     n_pred: u64,
-    /// Where each case's pairs end.
-    ends: Vec<usize>,
-    pairs: Vec<TimedPair>,
+    /// References and pairs of each case; 24 bytes a pair are all that is kept of a finished case.
+    cases: Vec<(u32, Box<[TimedPair]>)>,
 }
 
 impl SourceMatches {
@@ -91,22 +101,20 @@ impl SourceMatches {
 
     /// Adds a case; cases of all sources come in the same order.
     pub fn push(&mut self, case: MatchedCase) {
-        self.n_ref.push(case.n_ref);
         self.n_pred += u64::from(case.n_pred);
-        self.pairs.extend(case.pairs);
-        self.ends.push(self.pairs.len());
+        self.cases.push((case.n_ref, case.pairs));
     }
 
     /// Number of cases.
     #[must_use]
     pub fn n_cases(&self) -> usize {
-        self.ends.len()
+        self.cases.len()
     }
 
     /// Reference events and predicted events over all cases.
     #[must_use]
     pub fn n_events(&self) -> (u64, u64) {
-        (self.n_ref.iter().map(|n| u64::from(*n)).sum(), self.n_pred)
+        (self.cases.iter().map(|(n_ref, _)| u64::from(*n_ref)).sum(), self.n_pred)
     }
 
     /// The cases as the measures take them.
@@ -114,12 +122,11 @@ impl SourceMatches {
     /// # Errors
     /// Never for cases made by [`MatchedCase::new`].
     pub fn cases(&self) -> Result<Vec<CaseMatches<'_>>, MeasureError> {
-        let mut start = 0;
-        let mut cases = Vec::with_capacity(self.ends.len());
-        for (n_ref, end) in self.n_ref.iter().zip(&self.ends) {
-            cases.push(CaseMatches::new((*n_ref).into(), &self.pairs[start..*end])?);
-            start = *end;
-        }
-        Ok(cases)
+        self.cases.iter().map(|(n_ref, pairs)| CaseMatches::new((*n_ref).into(), pairs)).collect()
+    }
+
+    /// The pairs of all cases with a distance strictly below the threshold.
+    pub fn kept(&self, threshold: f64) -> impl Iterator<Item = &TimedPair> {
+        self.cases.iter().flat_map(move |(_, pairs)| pairs.iter().take_while(move |pair| pair.distance() < threshold))
     }
 }

@@ -5,12 +5,13 @@
 //! - `reply`: from reply text to findings, every rule checked
 //! - `judge`: ask, check, ask again; what became of a game
 //! - `score`: points, ratings, intervals, profiles
-//! - `tables`, `page`: the results as tables and as one HTML page
+//! - `tables`, `figures`, `page`: the results as tables, drawings and one HTML page
 //!
 //! # Source
 //! Cummins et al., "Grounded Adjudication of Variations across Extracted TimeLines (GAVEL)".
 
 mod ask;
+mod figures;
 mod game;
 mod judge;
 mod page;
@@ -19,6 +20,7 @@ mod score;
 mod settings;
 mod tables;
 
+pub use figures::{GavelFigures, figures};
 pub use game::{Docket, Game, games};
 pub use judge::{Attempt, GameOutcome, GameStatus, JudgeError, judge};
 pub use page::{PageFacts, notices, page};

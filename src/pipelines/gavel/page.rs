@@ -1,5 +1,6 @@
 //! The results as one HTML page: translates this pipeline's types into the views of `report`.
 
+use super::figures::GavelFigures;
 use super::game::Docket;
 use super::judge::{GameOutcome, GameStatus};
 use super::reply::Finding;
@@ -9,13 +10,12 @@ use crate::data::{Event, Hours};
 use crate::measure::finding::{FindingType, Polarity, Side, Verdict};
 use crate::measure::points::charge;
 use crate::measure::quotes::Located;
-use crate::measure::rubric::{Category, Rubric};
-use crate::report::figure::{LeaderboardMark, ProfileBar};
+use crate::measure::rubric::Rubric;
 use crate::report::page::{
     CaseView, EvidenceLocation, FailureView, FindingSideView, FindingView, GameStatus as StatusView, GameView, JudgeView,
     NoticeLevel, NoticeView, SidePoints, TimelineRowView, TimelineView, Utf16Span,
 };
-use crate::report::{ErrorProfileFigure, GavelPage, LeaderboardFigure, LeaderboardScale, ReportError, Table};
+use crate::report::{GavelPage, ReportError, Table};
 use std::fmt::Display;
 use std::str::FromStr;
 
@@ -26,6 +26,7 @@ pub struct PageFacts {
     pub judge_lines: Vec<String>,
     pub settings: Vec<(String, String)>,
     pub intake: Table,
+    pub figures: GavelFigures,
     pub no_text: bool,
 }
 
@@ -42,9 +43,9 @@ pub fn page(docket: &Docket, outcomes: &[GameOutcome], scores: &Scores, facts: P
         settings: facts.settings,
         notices: notices(docket, outcomes, scores),
         leaderboard: leaderboard_shown(docket, scores)?,
-        leaderboard_figure: leaderboard_figure(docket, scores).map(|figure| figure.draw()).transpose()?,
+        leaderboard_figure: facts.figures.leaderboard,
         error_profile: Some(error_profile_shown(docket, scores)?),
-        error_profile_figure: profile_figure(docket, scores).map(|figure| figure.draw()).transpose()?,
+        error_profile_figure: facts.figures.error_profile,
         head_to_head: first.map(|first| head_to_head_matrix(docket, scores, first)).transpose()?,
         tables: vec![conformance(outcomes, scores)?, facts.intake],
         cases: docket
@@ -88,44 +89,6 @@ pub fn notices(docket: &Docket, outcomes: &[GameOutcome], scores: &Scores) -> Ve
         add(NoticeLevel::Warning, format!("{partial} of {n_games} games are partial: some of their findings break a rule."));
     }
     notices
-}
-
-fn leaderboard_figure(docket: &Docket, scores: &Scores) -> Option<LeaderboardFigure> {
-    let first = scores.rubrics.first()?;
-    let fit = first.bradley_terry.fit.as_ref();
-    let marks: Vec<LeaderboardMark> = scores
-        .ranking
-        .iter()
-        .filter_map(|&source| {
-            let (value, interval) = match fit {
-                Some(fit) => (fit.ratings[source], first.rating_intervals[source]),
-                None => (first.mean_shares[source]?, first.share_intervals[source]),
-            };
-            Some(LeaderboardMark {
-                source: docket.sources[source].to_string(),
-                value,
-                interval: interval.map(|interval| (interval.lo, interval.hi)),
-            })
-        })
-        .collect();
-    let scale = if fit.is_some() { LeaderboardScale::Rating } else { LeaderboardScale::MeanShare };
-    (!marks.is_empty()).then_some(LeaderboardFigure { scale, marks })
-}
-
-fn profile_figure(docket: &Docket, scores: &Scores) -> Option<ErrorProfileFigure> {
-    let bars: Vec<ProfileBar> = scores
-        .ranking
-        .iter()
-        .filter_map(|&source| {
-            let rates = scores.profile.per_matchup(source)?;
-            Some(ProfileBar { source: docket.sources[source].to_string(), values: rates.0.to_vec() })
-        })
-        .collect();
-    (!bars.is_empty()).then(|| ErrorProfileFigure {
-        axis: "discrepancies a game".into(),
-        categories: Category::ALL.iter().map(|category| category.label().to_string()).collect(),
-        bars,
-    })
 }
 
 fn timelines(docket: &Docket) -> Vec<TimelineView> {

@@ -14,13 +14,51 @@ const FINEST_STEP: f64 = 0.25;
 /// Markers on each line.
 const N_MARKS: usize = 4;
 
-/// The line of one source.
+/// The line of one source: its distinct errors with their numbers of pairs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ErrorCdfSeries {
     /// Name of the source.
     pub source: String,
-    /// Absolute time errors of its matched pairs with both times known, in hours, in any order.
-    pub errors_hours: Vec<f64>,
+    steps: Vec<Step>,
+}
+
+impl ErrorCdfSeries {
+    /// Counts the absolute time errors of a source's matched pairs with both times known, in hours, in any order.
+    ///
+    /// # Errors
+    /// An error that is negative or not finite.
+    pub fn new(source: impl Into<String>, mut errors_hours: Vec<f64>) -> Result<Self, ReportError> {
+        let source = source.into();
+        for &error in &errors_hours {
+            finite(FIGURE, &source, error)?;
+            if error < 0.0 {
+                return Err(ReportError::OutOfRange {
+                    place: format!("{FIGURE}, source {source:?}"),
+                    value: error,
+                    low: 0.0,
+                    high: f64::MAX,
+                    hint: "an absolute error has no sign",
+                });
+            }
+        }
+        errors_hours.sort_unstable_by(f64::total_cmp);
+        let mut steps: Vec<Step> = Vec::new();
+        for (i, hours) in errors_hours.into_iter().enumerate() {
+            match steps.last_mut() {
+                Some(step) if step.hours == hours => {
+                    step.n_pairs += 1;
+                    step.n_cumulative = i + 1;
+                }
+                // Adding zero turns a negative zero into the positive one.
+                _ => steps.push(Step { hours: hours + 0.0, n_pairs: 1, n_cumulative: i + 1 }),
+            }
+        }
+        Ok(Self { source, steps })
+    }
+
+    fn n_pairs(&self) -> usize {
+        self.steps.last().map_or(0, |last| last.n_cumulative)
+    }
 }
 
 /// Error distributions to be drawn; the order of the series is kept.
@@ -42,9 +80,10 @@ impl ErrorCdfFigure {
     /// Draws the figure: a step at each distinct error, up to the share of pairs with at most that error.
     ///
     /// # Errors
-    /// No series, or none with an error; too many or repeated names; an error that is negative or not finite.
+    /// No series, or none with an error; too many or repeated names.
     pub fn draw(&self) -> Result<Svg, ReportError> {
-        let lines = self.steps()?;
+        self.check_names()?;
+        let lines: Vec<&[Step]> = self.series.iter().map(|line| line.steps.as_slice()).collect();
         let longest = lines.iter().filter_map(|steps| steps.last()).map(|step| step.hours).fold(f64::NEG_INFINITY, f64::max);
         if longest == f64::NEG_INFINITY {
             return Err(ReportError::EmptyFigure { figure: FIGURE, item: "matched pair with both times known" });
@@ -80,7 +119,7 @@ impl ErrorCdfFigure {
             series::marker(&mut body, i, x, y, &self.series[i].source);
         }
         let entries: Vec<(&str, String)> =
-            self.series.iter().map(|line| (line.source.as_str(), format!("n = {}", line.errors_hours.len()))).collect();
+            self.series.iter().map(|line| (line.source.as_str(), format!("n = {}", line.n_pairs()))).collect();
         let bottom = series::legend(&mut body, plot.below(), Sample::Line, &entries);
         let label = format!("cumulative share of matched pairs by absolute time error of {} sources", self.series.len());
         Ok(Svg::finish(&label, bottom + 10.0, &body))
@@ -99,54 +138,24 @@ impl ErrorCdfFigure {
             Column::number("cumulative_share", "Cumulative share"),
         ];
         let mut table = Table::new("error_cdf", "Absolute time errors of matched pairs", columns)?;
-        for (line, steps) in self.series.iter().zip(self.steps()?) {
-            for step in &steps {
+        self.check_names()?;
+        for line in &self.series {
+            for step in &line.steps {
                 table.push(vec![
                     Cell::text(&line.source),
                     Cell::number(step.hours, 1),
                     Cell::count(step.n_pairs),
                     Cell::count(step.n_cumulative),
-                    Cell::number(share(step, &steps), 3),
+                    Cell::number(share(step, &line.steps), 3),
                 ])?;
             }
         }
         Ok(table)
     }
 
-    /// Checks every series and sorts its errors into steps.
-    fn steps(&self) -> Result<Vec<Vec<Step>>, ReportError> {
-        series::check_names(FIGURE, self.series.iter().map(|line| line.source.as_str()), series::MAX_LINES)?;
-        self.series.iter().map(steps).collect()
+    fn check_names(&self) -> Result<(), ReportError> {
+        series::check_names(FIGURE, self.series.iter().map(|line| line.source.as_str()), series::MAX_LINES)
     }
-}
-
-fn steps(line: &ErrorCdfSeries) -> Result<Vec<Step>, ReportError> {
-    for &error in &line.errors_hours {
-        finite(FIGURE, &line.source, error)?;
-        if error < 0.0 {
-            return Err(ReportError::OutOfRange {
-                place: format!("{FIGURE}, source {:?}", line.source),
-                value: error,
-                low: 0.0,
-                high: f64::MAX,
-                hint: "an absolute error has no sign",
-            });
-        }
-    }
-    let mut sorted = line.errors_hours.clone();
-    sorted.sort_unstable_by(f64::total_cmp);
-    let mut steps: Vec<Step> = Vec::new();
-    for (i, hours) in sorted.into_iter().enumerate() {
-        match steps.last_mut() {
-            Some(step) if step.hours == hours => {
-                step.n_pairs += 1;
-                step.n_cumulative = i + 1;
-            }
-            // Adding zero turns a negative zero into the positive one.
-            _ => steps.push(Step { hours: hours + 0.0, n_pairs: 1, n_cumulative: i + 1 }),
-        }
-    }
-    Ok(steps)
 }
 
 /// Share of the pairs of a source with at most the error of a step.
@@ -174,7 +183,7 @@ mod tests {
     use crate::report::figure::gallery;
 
     fn figure(errors: &[f64]) -> ErrorCdfFigure {
-        ErrorCdfFigure { series: vec![ErrorCdfSeries { source: "one".to_owned(), errors_hours: errors.to_vec() }] }
+        ErrorCdfFigure { series: vec![ErrorCdfSeries::new("one", errors.to_vec()).unwrap()] }
     }
 
     #[test]
@@ -190,8 +199,8 @@ mod tests {
         let view = gallery::error_cdf(3);
         let svg = view.draw().unwrap();
         assert_eq!(svg, view.draw().unwrap());
-        let all = view.steps().unwrap();
-        let longest = all.iter().flatten().map(|step| step.hours).fold(0.0, f64::max);
+        let all: Vec<&[Step]> = view.series.iter().map(|line| line.steps.as_slice()).collect();
+        let longest = all.iter().copied().flatten().map(|step| step.hours).fold(0.0, f64::max);
         let scale = Scale::Linear(Axis::fixed(0.0, 100.0, 25.0), "%");
         let plot = Plot::open(&mut String::new(), Scale::log_hours(longest), "", scale, "");
         let paths = svg.as_str().lines().filter(|line| line.starts_with("<path class=\"az-path") && line.contains('V'));
@@ -204,7 +213,7 @@ mod tests {
                     None => assert_eq!(piece.parse::<f64>().unwrap(), plot.right()),
                 }
             }
-            for step in steps {
+            for step in *steps {
                 let x = plot.x(step.hours);
                 let (_, y) = line[..line.partition_point(|corner| corner.0 <= x + 0.006)].last().unwrap();
                 // What the joined steps hide: those within a quarter of a unit to the right.
@@ -228,13 +237,14 @@ mod tests {
     #[test]
     fn what_is_no_error_is_refused_and_the_huge_is_drawn() {
         assert!(matches!(figure(&[]).draw(), Err(ReportError::EmptyFigure { .. })));
-        assert!(matches!(figure(&[1.0, f64::NAN]).draw(), Err(ReportError::NotFinite { .. })));
-        assert!(matches!(figure(&[f64::INFINITY]).data(), Err(ReportError::NotFinite { .. })));
-        assert!(matches!(figure(&[-1.0]).draw(), Err(ReportError::OutOfRange { .. })));
+        let refused = |errors: &[f64]| ErrorCdfSeries::new("one", errors.to_vec()).unwrap_err();
+        assert!(matches!(refused(&[1.0, f64::NAN]), ReportError::NotFinite { .. }));
+        assert!(matches!(refused(&[f64::INFINITY]), ReportError::NotFinite { .. }));
+        assert!(matches!(refused(&[-1.0]), ReportError::OutOfRange { .. }));
         assert!(figure(&[0.0]).draw().is_ok());
         assert!(!figure(&[0.0, f64::MAX]).draw().unwrap().as_str().contains("NaN"));
         let mut two = figure(&[1.0]);
-        two.series.push(ErrorCdfSeries { source: "two".to_owned(), errors_hours: vec![] });
+        two.series.push(ErrorCdfSeries::new("two", vec![]).unwrap());
         assert!(two.draw().unwrap().as_str().contains("two (n = 0)"));
     }
 }

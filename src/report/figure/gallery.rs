@@ -85,7 +85,7 @@ pub(super) fn error_cdf(n: usize) -> ErrorCdfFigure {
             u if u < 0.42 - 0.03 * i as f64 => 0.0,
             _ => (11.0 * noise(i, k + 5000).powf(1.3)).exp_m1().floor(),
         });
-        ErrorCdfSeries { source: NAMES[i].to_owned(), errors_hours: errors.collect() }
+        ErrorCdfSeries::new(NAMES[i], errors.collect()).expect("finite errors")
     });
     ErrorCdfFigure { series: series.collect() }
 }
@@ -205,7 +205,7 @@ fn no_labels_overlap_in_odd_cases() {
         assert!(svg.to_png(1.0).is_ok());
     }
     for errors in [vec![0.0], vec![1e12], vec![0.0, f64::MAX]] {
-        let figure = ErrorCdfFigure { series: vec![ErrorCdfSeries { source: NAMES[7].to_owned(), errors_hours: errors }] };
+        let figure = ErrorCdfFigure { series: vec![ErrorCdfSeries::new(NAMES[7], errors).unwrap()] };
         assert_all_apart(&figure.draw().unwrap());
     }
     for counts in [[1, 0, 0, 0, 0, 0], [1_000_000_000; 6], [0, 0, 0, 0, 0, u64::MAX]] {

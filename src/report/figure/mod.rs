@@ -32,6 +32,7 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 use super::error::ReportError;
+use super::table::Table;
 use axis::Axis;
 use lettering::escape;
 
@@ -39,6 +40,13 @@ use lettering::escape;
 const WIDTH: f64 = 600.0;
 /// Free space left and right of the plot, wide enough for half a tick label.
 const MARGIN: f64 = 24.0;
+
+/// A figure with the table that it draws; files of both take the name of the table.
+#[derive(Debug)]
+pub struct DrawnFigure {
+    pub svg: Svg,
+    pub data: Table,
+}
 
 /// A finished drawing: well-formed SVG in which every piece of data is escaped.
 ///

@@ -1,0 +1,22 @@
+#!/bin/sh
+# Runs the benches and keeps their raw output: run.sh [STRINGS.txt]. With a text file of event strings the corpus of 30,000 to 120,000
+# cases is measured too. Nothing else should run on the machine meanwhile.
+set -eu
+cd "$(dirname "$0")/.."
+out=benches/runs/$(date +%Y-%m-%d)
+mkdir -p "$out"
+sh benches/peers/setup.sh .peers/python > "$out/measures-machine.txt"
+{
+    grep -m1 'model name' /proc/cpuinfo
+    printf 'cores: %s\n' "$(nproc)"
+    rustc --version
+    git rev-parse HEAD
+} >> "$out/measures-machine.txt"
+for bench in against_python ratings matching; do
+    cargo bench --locked --bench $bench 2> /dev/null | tee "$out/$bench.txt"
+done
+if [ $# -gt 0 ]; then
+    cargo build --release --locked --quiet
+    python3 benches/corpus.py "$1" | tee "$out/corpus.txt"
+fi
+echo "raw output: $out"
