@@ -49,7 +49,8 @@ impl Peers {
     fn run(&self, script: &str, input: &Value, more: &[&str]) -> Value {
         let file = std::env::temp_dir().join(format!("assize-{}.json", std::process::id()));
         fs::write(&file, input.to_string()).expect("a temporary file");
-        let output = Command::new(&self.python).arg(self.scripts.join(script)).arg(&file).args(more).output().expect("the peer starts");
+        let output =
+            Command::new(&self.python).arg(self.scripts.join(script)).arg(&file).args(more).output().expect("the peer starts");
         fs::remove_file(&file).expect("the file just written");
         assert!(output.status.success(), "{script}: {}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice(&output.stdout).expect("the peer prints JSON")
@@ -70,7 +71,11 @@ fn time<T>(mut work: impl FnMut() -> T) -> (f64, T) {
 
 fn say(name: &str, form: &str, seconds: f64, peer: &Value, worst: f64) {
     let theirs = peer["seconds"].as_f64().expect("seconds");
-    println!("{name}: assize {:.3} ms, {form} {theirs:.3} s, ratio {:.0}; largest difference {worst:.1e}", seconds * 1e3, theirs / seconds);
+    println!(
+        "{name}: assize {:.3} ms, {form} {theirs:.3} s, ratio {:.0}; largest difference {worst:.1e}",
+        seconds * 1e3,
+        theirs / seconds
+    );
 }
 
 /// The largest absolute difference; a value that only one side defines fails.

@@ -21,7 +21,8 @@ fn all_thresholds(matcher: Matcher, matrix: DistanceMatrix<'_, f64>, times: &[(O
     let mut pairs: Vec<Pair> = matcher.pairs(matrix);
     pairs.sort_by(|x, y| x.distance.total_cmp(&y.distance));
     let timed = |pair: &Pair| {
-        TimedPair::new(pair.distance, times[pair.reference as usize].0, times[pair.prediction as usize].1).expect("finite numbers")
+        TimedPair::new(pair.distance, times[pair.reference as usize].0, times[pair.prediction as usize].1)
+            .expect("finite numbers")
     };
     let timed: Vec<TimedPair> = pairs.iter().map(timed).collect();
     let case = CaseMatches::new(matrix.n_ref() as u64, &timed).expect("ascending pairs");

@@ -103,8 +103,10 @@ pub enum Command {
         assize evaluate --reference manual --prediction gpt --prediction glm --format csv --matcher rounds")]
     Evaluate(EvaluateArgs),
     /// Describe stage timelines: how many stages they have, and which symptoms follow which
-    #[command(after_help = "Input: one JSON object a line, {\"id\": 7, \"stages\": [[\"fever\"], [\"rash\", \"cough\"]]}; other fields are ignored.\n\n\
-        Example:\n  assize stages accepted.jsonl first-try.jsonl --out described")]
+    #[command(
+        after_help = "Input: one JSON object a line, {\"id\": 7, \"stages\": [[\"fever\"], [\"rash\", \"cough\"]]}; other fields are ignored.\n\n\
+        Example:\n  assize stages accepted.jsonl first-try.jsonl --out described"
+    )]
     Stages(StagesArgs),
     /// Review of findings by people: packets for two reviewers, and the statistics of the filled ones
     #[command(

@@ -4,8 +4,8 @@ use super::evaluation::Evaluation;
 use super::matches::SourceMatches;
 use crate::measure::sweep::SweepPoint as Measured;
 use crate::measure::timed_pair::TimedPair;
-use crate::report::figure::{DrawnFigure, ErrorCdfFigure, ErrorCdfSeries, SweepFigure, SweepForm, SweepPoint, SweepSeries};
 use crate::report::ReportError;
+use crate::report::figure::{DrawnFigure, ErrorCdfFigure, ErrorCdfSeries, SweepFigure, SweepForm, SweepPoint, SweepSeries};
 
 /// Match rate against concordance and AULTC, each over the threshold, and the distribution of time errors. A figure with nothing to
 /// draw is left out.
