@@ -82,7 +82,7 @@ impl Sheet {
     /// skipped, blank rows are dropped, and a row may end early: spreadsheets leave all of these behind.
     ///
     /// # Errors
-    /// No header, or rows with more fields than it.
+    /// No header, a column that is in it twice, or rows with more fields than it.
     pub fn read(text: &str) -> Result<Self, Vec<SheetFault>> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let header = text.lines().next().unwrap_or_default();
@@ -125,6 +125,14 @@ impl Sheet {
             let (expected, got) = ("a line with the names of the columns".to_owned(), "an empty file".to_owned());
             return Err(vec![SheetFault { line: 1, column: None, expected, got }]);
         };
+        let twice = columns.iter().enumerate().filter(|(i, name)| !name.is_empty() && columns[..*i].contains(name));
+        let fault = |(_, name): (usize, &String)| SheetFault {
+            line: 1,
+            column: Some(name.clone()),
+            expected: "this column once in the header".to_owned(),
+            got: "it again".to_owned(),
+        };
+        faults.extend(twice.map(fault));
         if faults.is_empty() { Ok(Self { columns, rows }) } else { Err(faults) }
     }
 

@@ -34,6 +34,14 @@ fn sample(args: &MatcherSampleArgs, as_json: bool, remarks: Remarks) -> Result<E
         ("key.csv", audit_key(&pairs, &sample)),
     ];
     handout::write_new(&args.out, &files)?;
+    let dropped = [sample.n_not_finite, sample.n_repeated, sample.n_out_of_range];
+    if dropped.iter().any(|&n| n > 0) {
+        let [not_finite, repeated, out_of_range] = dropped;
+        remarks.say(format_args!(
+            "note: {not_finite} pairs without a finite distance, {repeated} repeated and {out_of_range} outside the bands \
+             are left out"
+        ));
+    }
     for said in sample.shortfalls(settings) {
         remarks.say(format_args!("note: {said}"));
     }
@@ -63,12 +71,10 @@ fn rates(args: &MatcherRatesArgs, as_json: bool, remarks: Remarks) -> Result<Exi
         read_labels(&handout::read_filled(&args.sheet)?, &key).map_err(|faults| handout::faults(&args.sheet, &faults))?;
     let table = band_rates(&key, &labels, LEVEL)?;
     handout::give_tables(std::slice::from_ref(&table), args.out.as_deref(), as_json)?;
-    if labels.n_unknown > 0 {
-        remarks.say(format_args!("warning: {} rows have an id that {} does not have", labels.n_unknown, args.key.display()));
-    }
+    handout::say_left_out(&args.sheet, &labels.unknown, &labels.repeated, remarks);
     let n_open = labels.n_unlabelled();
     if n_open > 0 {
         remarks.say(format_args!("{n_open} of {} pairs have no label yet", key.len()));
     }
-    Ok(if n_open > 0 || labels.n_unknown > 0 { ExitStatus::FailedItems } else { ExitStatus::Ok })
+    Ok(if n_open > 0 || !labels.unknown.is_empty() { ExitStatus::FailedItems } else { ExitStatus::Ok })
 }

@@ -53,10 +53,11 @@ pub fn read(path: &Path) -> Result<String, Failure> {
     fs::read_to_string(path).map_err(|error| Failure::usage(format_args!("cannot read {}: {error}", path.display())))
 }
 
-/// Reads a sheet that a spreadsheet saved. Ids and answers are ASCII; comments in another encoding than UTF-8 do not stop it.
+/// Reads a sheet that a spreadsheet saved, as UTF-16 too where a byte order mark says so. Ids and answers are ASCII; comments in
+/// another encoding do not stop it.
 pub fn read_filled(path: &Path) -> Result<String, Failure> {
     let bytes = fs::read(path).map_err(|error| Failure::usage(format_args!("cannot read {}: {error}", path.display())))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    Ok(encoding_rs::UTF_8.decode(&bytes).0.into_owned())
 }
 
 /// The faults of a file as the failure of a command.
@@ -69,6 +70,19 @@ pub fn faults(path: &Path, faults: &[SheetFault]) -> Failure {
         message.push_str(&format!("\nerror: {} faults more", faults.len() - MAX_FAULTS));
     }
     Failure::usage(message)
+}
+
+/// Says which rows of a filled sheet were left out.
+pub fn say_left_out(path: &Path, unknown: &[usize], repeated: &[usize], remarks: Remarks) {
+    let said = [
+        ("warning", "an id that was not asked for in this packet", unknown),
+        ("note", "the id of an earlier row and the same answer or none", repeated),
+    ];
+    for (severity, what, lines) in said.into_iter().filter(|(_, _, lines)| !lines.is_empty()) {
+        let named = lines.iter().take(MAX_FAULTS).map(usize::to_string).collect::<Vec<_>>().join(", ");
+        let more = if lines.len() > MAX_FAULTS { ", …" } else { "" };
+        remarks.say(format_args!("{severity}: {}: {} rows left out: {what}: line {named}{more}", path.display(), lines.len()));
+    }
 }
 
 /// The reports of the cases named, from `folder`; those that are not there are said.

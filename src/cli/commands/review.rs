@@ -107,12 +107,10 @@ fn sample(args: &ReviewSampleArgs, as_json: bool, remarks: Remarks) -> Result<Ex
 }
 
 /// A filled packet; what it leaves open is said.
-fn filled(path: &Path, key: &[KeyRow], remarks: Remarks) -> Result<(String, Filled), Failure> {
+fn filled(path: &Path, key: &[KeyRow], reviewer: Reviewer, remarks: Remarks) -> Result<(String, Filled), Failure> {
     let text = handout::read_filled(path)?;
-    let filled = read_filled(&text, key).map_err(|faults| handout::faults(path, &faults))?;
-    if filled.n_unknown > 0 {
-        remarks.say(format_args!("warning: {}: {} rows have an id of another draw", path.display(), filled.n_unknown));
-    }
+    let filled = read_filled(&text, key, reviewer).map_err(|faults| handout::faults(path, &faults))?;
+    handout::say_left_out(path, &filled.unknown, &filled.repeated, remarks);
     Ok((text, filled))
 }
 
@@ -120,8 +118,9 @@ fn stats(args: &ReviewStatsArgs, as_json: bool, remarks: Remarks) -> Result<Exit
     let [key_path, strata_path] = ["key.csv", "strata.csv"].map(|name| args.review.join(name));
     let key = read_key(&handout::read(&key_path)?).map_err(|faults| handout::faults(&key_path, &faults))?;
     let strata = read_strata(&handout::read(&strata_path)?).map_err(|faults| handout::faults(&strata_path, &faults))?;
-    let (text, first) = filled(&args.sheet, &key, remarks)?;
-    let second = args.second.as_ref().map(|path| filled(path, &key, remarks)).transpose()?.map(|(_, filled)| filled);
+    let (text, first) = filled(&args.sheet, &key, Reviewer::First, remarks)?;
+    let second = args.second.as_ref().map(|path| filled(path, &key, Reviewer::Second, remarks)).transpose()?;
+    let second = second.map(|(_, filled)| filled);
     let settings = StatsSettings { level: LEVEL, n_resamples: args.resamples, seed: args.seed };
     let tables = tables(&key, &strata, &first, second.as_ref(), settings)?;
     handout::give_tables(&tables, args.out.as_deref(), as_json)?;
@@ -137,7 +136,7 @@ fn stats(args: &ReviewStatsArgs, as_json: bool, remarks: Remarks) -> Result<Exit
     if n_open_first + n_open_second > 0 {
         remarks.say(format_args!("without an answer yet: {n_open_first} of the first reviewer, {n_open_second} of the second"));
     }
-    let n_unknown = first.n_unknown + second.as_ref().map_or(0, |second| second.n_unknown);
+    let n_unknown = first.unknown.len() + second.as_ref().map_or(0, |second| second.unknown.len());
     Ok(if n_open_first + n_open_second + n_unknown > 0 { ExitStatus::FailedItems } else { ExitStatus::Ok })
 }
 

@@ -68,10 +68,10 @@ pub fn read_key(text: &str) -> Result<Vec<KeyRow>, Vec<SheetFault>> {
 pub struct Labels {
     /// The answer to each row of the key; `None` without one.
     pub labels: Vec<Option<Label>>,
-    /// Rows whose id the key does not have.
-    pub n_unknown: usize,
-    /// Rows that repeat the id of an earlier row.
-    pub n_duplicate: usize,
+    /// Lines with an id that the key does not have.
+    pub unknown: Vec<usize>,
+    /// Lines that repeat the id of an earlier line.
+    pub repeated: Vec<usize>,
 }
 
 impl Labels {
@@ -99,11 +99,16 @@ pub fn read_labels(text: &str, key: &[KeyRow]) -> Result<Labels, Vec<SheetFault>
             faults.push(SheetFault::field(row.line, "label", "same, different, unsure or nothing", given));
         }
         let Some(&place) = places.get(row.field(Some(id))) else {
-            read.n_unknown += 1;
+            read.unknown.push(row.line);
             continue;
         };
-        let earlier = lines[place].replace(row.line);
-        read.n_duplicate += usize::from(earlier.is_some());
+        let earlier = lines[place];
+        if earlier.is_some() {
+            read.repeated.push(row.line);
+        }
+        if read.labels[place].is_none() {
+            lines[place] = Some(row.line);
+        }
         match (read.labels[place], answer, earlier) {
             (Some(known), Some(answer), Some(line)) if known != answer => {
                 faults.push(SheetFault::field(row.line, "label", format!("the answer that line {line} gives to this id"), given));
@@ -160,7 +165,8 @@ pub fn band_rates(key: &[KeyRow], labels: &Labels, level: f64) -> Result<Table, 
     Ok(table.with_note(format!(
         "Wilson {percent} intervals; pairs without an answer or with `unsure` are outside the rate. \
          Rows of the sheet left out: {} of another draw, {} repeated.",
-        labels.n_unknown, labels.n_duplicate
+        labels.unknown.len(),
+        labels.repeated.len()
     )))
 }
 
@@ -196,7 +202,7 @@ mod tests {
     fn the_published_rates_come_back() {
         let (key, sheet) = filled([23, 15, 12, 1]);
         let labels = read_labels(&sheet, &key).unwrap();
-        assert_eq!((labels.n_unlabelled(), labels.n_unknown, labels.n_duplicate), (0, 0, 0));
+        assert_eq!((labels.n_unlabelled(), labels.unknown.len(), labels.repeated.len()), (0, 0, 0));
         let table = band_rates(&key, &labels, 0.95).unwrap();
         assert_eq!(
             shown(&table, &["band", "n", "n_same", "rate", "rate_lo", "rate_hi", "n_in_band"]),
@@ -219,7 +225,7 @@ mod tests {
         lines.push(lines[3].clone());
         lines.push("zzzzzz-001,c,a,b,same,".to_owned());
         let labels = read_labels(&lines.join("\n"), &key).unwrap();
-        assert_eq!((labels.n_unlabelled(), labels.n_unknown, labels.n_duplicate), (1, 1, 1));
+        assert_eq!((labels.n_unlabelled(), labels.unknown.len(), labels.repeated.len()), (1, 1, 1));
         let table = band_rates(&key, &labels, 0.95).unwrap();
         let n: usize = shown(&table, &["n"]).iter().map(|n| n.parse::<usize>().unwrap()).sum();
         assert_eq!(n, 98);

@@ -41,6 +41,7 @@ pub fn reveal(text: &str, key: &[KeyRow], filled: &Filled) -> Result<String, Vec
 
 #[cfg(test)]
 mod tests {
+    use super::super::packet::Reviewer;
     use super::super::sheet::read_filled;
     use super::super::sheet::tests::key_row;
     use super::super::taxonomy::ErrorType;
@@ -55,14 +56,14 @@ mod tests {
             key_row(3, "j", "s", "p", Verdict::Unclear, false),
         ];
         let text = "id,event_1,verdict,error_type,comment\nx-1,\"a, b\",1,,why\nx-2,c,2,,\nx-3,d,,,\n";
-        let filled = read_filled(text, &key).unwrap();
+        let filled = read_filled(text, &key, Reviewer::First).unwrap();
         let shown = reveal(text, &key, &filled).unwrap();
         assert_eq!(
             shown.trim_start_matches('\u{feff}'),
             "id,event_1,verdict,judge_verdict,error_type,comment\nx-1,\"a, b\",1,2,,why\nx-2,c,2,,,\nx-3,d,,,,\n"
         );
         let again = shown.replace(",1,2,,why", ",1,2,perception timing,why");
-        let filled = read_filled(&again, &key).unwrap();
+        let filled = read_filled(&again, &key, Reviewer::First).unwrap();
         assert_eq!(filled.answers[0].unwrap().error, Some(ErrorType::PerceptionTiming));
         assert_eq!(reveal(&again, &key, &filled).unwrap(), again);
     }

@@ -1,5 +1,6 @@
 //! Reading keys and filled packets.
 
+use super::packet::Reviewer;
 use super::taxonomy::ErrorType;
 use crate::measure::finding::Verdict;
 use crate::pipelines::sheet::{Sheet, SheetFault};
@@ -153,18 +154,18 @@ pub struct Answer {
 pub struct Filled {
     /// The answer to each row of the key; `None` without one.
     pub answers: Vec<Option<Answer>>,
-    /// Rows whose id the key does not have.
-    pub n_unknown: usize,
-    /// Rows that repeat the id of an earlier row.
-    pub n_duplicate: usize,
+    /// Lines with an id that this packet does not have.
+    pub unknown: Vec<usize>,
+    /// Lines that repeat the id of an earlier line.
+    pub repeated: Vec<usize>,
 }
 
 /// Reads a filled packet: columns id and verdict (1, 2, BOTH, NEITHER, UNCLEAR, NOT_A_FINDING) or confirmed (yes, no), and error_type.
-/// A finding with an own verdict is confirmed when it is the judge's.
+/// A finding with an own verdict is confirmed when it is the judge's. Ids that only the other reviewer's packet has are unknown.
 ///
 /// # Errors
 /// Answers that there are not, an answer that contradicts another, an error type for a confirmed finding.
-pub fn read_filled(text: &str, key: &[KeyRow]) -> Result<Filled, Vec<SheetFault>> {
+pub fn read_filled(text: &str, key: &[KeyRow], reviewer: Reviewer) -> Result<Filled, Vec<SheetFault>> {
     let sheet = Sheet::read(text)?;
     let [id] = sheet.require(["id"])?;
     let [verdict, confirmed, error] = ["verdict", "confirmed", "error_type"].map(|name| sheet.find(name));
@@ -176,7 +177,8 @@ pub fn read_filled(text: &str, key: &[KeyRow]) -> Result<Filled, Vec<SheetFault>
             got: format!("the columns {}", sheet.columns().join(", ")),
         }]);
     }
-    let places: HashMap<&str, usize> = key.iter().enumerate().map(|(place, row)| (row.id.as_str(), place)).collect();
+    let asked = key.iter().enumerate().filter(|(_, row)| reviewer == Reviewer::First || row.in_second);
+    let places: HashMap<&str, usize> = asked.map(|(place, row)| (row.id.as_str(), place)).collect();
     let mut filled = Filled { answers: vec![None; key.len()], ..Filled::default() };
     let mut lines: Vec<Option<usize>> = vec![None; key.len()];
     let mut faults = Vec::new();
@@ -198,7 +200,7 @@ pub fn read_filled(text: &str, key: &[KeyRow]) -> Result<Filled, Vec<SheetFault>
             fault("error_type", format!("one of {} or nothing", ErrorType::list()), reason);
         }
         let Some(&place) = places.get(row.field(Some(id))) else {
-            filled.n_unknown += 1;
+            filled.unknown.push(row.line);
             continue;
         };
         let KeyRow { verdict: judged, swapped, .. } = key[place];
@@ -215,8 +217,13 @@ pub fn read_filled(text: &str, key: &[KeyRow]) -> Result<Filled, Vec<SheetFault>
             _ => {}
         }
         let answer = answer.map(|confirmed| Answer { confirmed, error });
-        let earlier = lines[place].replace(row.line);
-        filled.n_duplicate += usize::from(earlier.is_some());
+        let earlier = lines[place];
+        if earlier.is_some() {
+            filled.repeated.push(row.line);
+        }
+        if filled.answers[place].is_none() {
+            lines[place] = Some(row.line);
+        }
         match (filled.answers[place], answer, earlier) {
             (Some(known), Some(answer), Some(line)) if known != answer => {
                 fault("id", format!("the answer that line {line} gives to this id"), "another one");
@@ -252,7 +259,12 @@ pub(super) mod tests {
     }
 
     fn confirmed(text: &str) -> Vec<Option<bool>> {
-        read_filled(text, &key()).unwrap().answers.iter().map(|answer| answer.map(|answer| answer.confirmed)).collect()
+        read_filled(text, &key(), Reviewer::First)
+            .unwrap()
+            .answers
+            .iter()
+            .map(|answer| answer.map(|answer| answer.confirmed))
+            .collect()
     }
 
     #[test]
@@ -275,7 +287,8 @@ pub(super) mod tests {
                     x-4,2,no,\n\
                     x-4,2,,matching error\n\
                     zz,,no,matching error\n";
-        let faults: Vec<String> = read_filled(text, &key()).unwrap_err().iter().map(ToString::to_string).collect();
+        let faults: Vec<String> =
+            read_filled(text, &key(), Reviewer::First).unwrap_err().iter().map(ToString::to_string).collect();
         assert_eq!(faults.len(), 6, "{faults:?}");
         assert!(faults[0].starts_with("line 2, column `verdict`: expected one of 1, 2, BOTH, "));
         assert_eq!(faults[1], "line 3, column `confirmed`: expected yes, no or nothing, got `maybe`");
@@ -284,17 +297,18 @@ pub(super) mod tests {
         assert_eq!(faults[3], "line 5, column `confirmed`: expected yes, as the verdict has it, got `no`");
         assert!(faults[4].contains("line 6, column `error_type`: expected nothing for a confirmed finding"));
         assert!(faults[5].starts_with("line 6, column `id`: "));
-        assert!(read_filled("id,comment\n", &key()).is_err());
+        assert!(read_filled("id,comment\n", &key(), Reviewer::First).is_err());
     }
 
     #[test]
     fn repeats_and_strangers_are_counted_and_contradictions_refused() {
-        let filled = read_filled("id,confirmed\nx-1,yes\nx-1,\nx-1,yes\nzz,no\n", &key()).unwrap();
-        assert_eq!((filled.n_duplicate, filled.n_unknown), (2, 1));
-        let faults = read_filled("id,confirmed\nx-1,yes\nx-1,no\n", &key()).unwrap_err();
+        let read = |text: &str| read_filled(text, &key(), Reviewer::First);
+        let filled = read("id,confirmed\nx-1,yes\nx-1,\nx-1,yes\nzz,no\n").unwrap();
+        assert_eq!((filled.repeated, filled.unknown), (vec![3, 4], vec![5]));
+        let faults = read("id,confirmed\nx-1,yes\nx-1,\nx-1,no\n").unwrap_err();
         assert_eq!(
             faults[0].to_string(),
-            "line 3, column `id`: expected the answer that line 2 gives to this id, got `another one`"
+            "line 4, column `id`: expected the answer that line 2 gives to this id, got `another one`"
         );
     }
 }

@@ -125,7 +125,7 @@ fn confirmation(key: &[KeyRow], first: &Filled, second: Option<&Filled>, level: 
     let mut table = Table::new("confirmation", "Findings confirmed", columns)?;
     let mut left_out = Vec::new();
     for (number, filled) in [Some(first), second].into_iter().flatten().enumerate() {
-        left_out.push(format!("reviewer {}: {} unknown, {} repeated", number + 1, filled.n_unknown, filled.n_duplicate));
+        left_out.push(format!("reviewer {}: {} unknown, {} repeated", number + 1, filled.unknown.len(), filled.repeated.len()));
         for group in groups(key, true) {
             let asked = |row: &&KeyRow| group.holds(row) && (number == 0 || row.in_second);
             let members = key.iter().zip(&filled.answers).filter(|(row, _)| asked(row));
@@ -277,6 +277,7 @@ fn agreement(key: &[KeyRow], first: &Filled, second: &Filled, level: f64) -> Res
 
 #[cfg(test)]
 mod tests {
+    use super::super::packet::Reviewer;
     use super::super::sheet::tests::key_row;
     use super::super::sheet::{Answer, read_filled};
     use super::*;
@@ -306,7 +307,7 @@ mod tests {
     }
 
     fn filled(rows: &[String], key: &[KeyRow]) -> Filled {
-        read_filled(&format!("id,confirmed\n{}", rows.concat()), key).unwrap()
+        read_filled(&format!("id,confirmed\n{}", rows.concat()), key, Reviewer::First).unwrap()
     }
 
     #[test]
@@ -401,8 +402,8 @@ mod tests {
     #[test]
     fn gaps_are_no_answers() {
         let key = [key_row(1, "j", "s", "p", Verdict::A, false), key_row(2, "j", "s", "p", Verdict::A, false)];
-        let first = read_filled("id,confirmed\nx-1,no\n", &key).unwrap();
-        let second = read_filled("id,confirmed\nx-2,yes\n", &key).unwrap();
+        let first = read_filled("id,confirmed\nx-1,no\n", &key, Reviewer::First).unwrap();
+        let second = read_filled("id,confirmed\nx-2,yes\n", &key, Reviewer::Second).unwrap();
         let tables = tables(&key, &[], &first, Some(&second), SETTINGS).unwrap();
         assert_eq!(shown(&tables[0], &["n_asked", "n", "rate"])[0], "2 1 0.0");
         assert_eq!(shown(&tables[3], &["n", "raw", "kappa"])[0], "0 – –");
