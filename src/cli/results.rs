@@ -50,17 +50,26 @@ const PNG_SCALE: f64 = 3.0;
 
 /// Writes a figure as SVG and as PNG. Without one, the files of an earlier run go, since they would show other numbers.
 pub fn write_figure(folder: &Path, name: &str, figure: Option<&Svg>) -> Result<(), Failure> {
-    let files = [format!("{name}.svg"), format!("{name}.png")];
     match figure {
         Some(figure) => {
-            write_file(folder, &files[0], figure.as_str().as_bytes())?;
-            write_file(folder, &files[1], &figure.to_png(PNG_SCALE)?)
+            write_file(folder, &format!("{name}.svg"), figure.as_str().as_bytes())?;
+            write_file(folder, &format!("{name}.png"), &figure.to_png(PNG_SCALE)?)
         }
-        None => files.iter().map(|file| folder.join(file)).filter(|path| path.exists()).try_for_each(|path| {
-            fs::remove_file(&path)
-                .map_err(|error| Failure::new(ExitStatus::Internal, format_args!("cannot remove {}: {error}", path.display())))
-        }),
+        None => remove(folder, name, &["svg", "png"]),
     }
+}
+
+/// Removes a figure of an earlier run with the table that it drew.
+pub fn remove_figure_and_table(folder: &Path, name: &str) -> Result<(), Failure> {
+    remove(folder, name, &["svg", "png", "csv", "json"])
+}
+
+fn remove(folder: &Path, name: &str, endings: &[&str]) -> Result<(), Failure> {
+    let paths = endings.iter().map(|ending| folder.join(format!("{name}.{ending}"))).filter(|path| path.exists());
+    paths.into_iter().try_for_each(|path| {
+        fs::remove_file(&path)
+            .map_err(|error| Failure::new(ExitStatus::Internal, format_args!("cannot remove {}: {error}", path.display())))
+    })
 }
 
 /// A new file, readable by its owner only, in the place of what was there.

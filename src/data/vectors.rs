@@ -16,7 +16,12 @@ pub enum VectorError {
     Lengths { path: PathBuf, texts: PathBuf, n_rows: usize, n_texts: usize },
     #[error("{path}: row {row} is not finite or has no length; embed its text again")]
     Row { path: PathBuf, row: usize },
+    #[error("{path}: lines {first} and {again} are the same text, but its two embeddings differ; keep one of them")]
+    Repeated { path: PathBuf, first: usize, again: usize },
 }
+
+/// Largest difference of an element between two embeddings of the same text; batches of other sizes differ by rounding.
+const MAX_ROUNDING: f32 = 1e-3;
 
 /// Unit vectors by text.
 ///
@@ -30,7 +35,8 @@ pub struct TextVectors {
 }
 
 impl TextVectors {
-    /// Reads the matrix at `path` and the texts, one a line, at `texts`. Rows are scaled to length 1.
+    /// Reads the matrix at `path` and the texts, one a line, at `texts`. Rows are scaled to length 1; of a text that is there
+    /// several times the first row counts.
     ///
     /// # Errors
     /// [`VectorError`].
@@ -43,20 +49,30 @@ impl TextVectors {
             Some("safetensors") => safetensors(&bytes).map_err(form)?,
             other => return Err(form(format!("the ending `{}`", other.unwrap_or_default()))),
         };
+        if n_dims == 0 {
+            return Err(form("a matrix without columns".into()));
+        }
         let text = String::from_utf8_lossy(&read(texts)?).into_owned();
-        let lines: Vec<&str> = text.lines().collect();
+        let lines: Vec<&str> = text.strip_prefix('\u{feff}').unwrap_or(&text).lines().collect();
         if lines.len() != n_rows {
             let (path, texts) = (path.to_path_buf(), texts.to_path_buf());
             return Err(VectorError::Lengths { path, texts, n_rows, n_texts: lines.len() });
         }
-        for (i, row) in values.chunks_mut(n_dims.max(1)).enumerate() {
+        for (i, row) in values.chunks_mut(n_dims).enumerate() {
             let length = row.iter().map(|x| f64::from(*x) * f64::from(*x)).sum::<f64>().sqrt();
             if !length.is_finite() || length == 0.0 {
                 return Err(VectorError::Row { path: path.to_path_buf(), row: i + 1 });
             }
             row.iter_mut().for_each(|x| *x = (f64::from(*x) / length) as f32);
         }
-        let rows = lines.iter().enumerate().map(|(i, line)| ((*line).to_string(), i)).collect();
+        let mut rows = HashMap::with_capacity(n_rows);
+        for (i, line) in lines.iter().enumerate() {
+            let first = *rows.entry((*line).to_string()).or_insert(i);
+            let [one, other] = [first, i].map(|row| &values[row * n_dims..(row + 1) * n_dims]);
+            if one.iter().zip(other).any(|(x, y)| (x - y).abs() > MAX_ROUNDING) {
+                return Err(VectorError::Repeated { path: texts.to_path_buf(), first: first + 1, again: i + 1 });
+            }
+        }
         Ok(Self { rows, n_dims, values })
     }
 

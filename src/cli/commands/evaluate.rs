@@ -9,7 +9,7 @@ use crate::cli::results;
 use crate::data::{ReadCounts, TextVectors};
 use crate::error::ExitStatus;
 use crate::pipelines::evaluate::{
-    Compat, EvaluationSettings, MatchedCase, SourceMatches, TextDistance, evaluate, figures, tables,
+    Compat, EvaluationSettings, FIGURES, MatchedCase, SourceMatches, TextDistance, evaluate, figures, tables,
 };
 use crate::pipelines::intake_table;
 use corpus::{Case, Corpus};
@@ -54,8 +54,11 @@ pub fn run(args: &EvaluateArgs, as_json: bool, remarks: Remarks) -> Result<ExitS
     .to_vec();
     all.extend(drawn.iter().map(|figure| figure.data.clone()).filter(|data| data.name() != "sweep"));
     results::write_tables(&out, &all, &shown, &[])?;
-    for figure in &drawn {
-        results::write_figure(&out, figure.data.name(), Some(&figure.svg))?;
+    for name in FIGURES {
+        match drawn.iter().find(|figure| figure.data.name() == name) {
+            Some(figure) => results::write_figure(&out, name, Some(&figure.svg))?,
+            None => results::remove_figure_and_table(&out, name)?,
+        }
     }
     if as_json {
         let rows = |i: usize| all[i].to_json().map(|text| serde_json::from_str::<serde_json::Value>(&text).unwrap_or_default());
@@ -116,6 +119,9 @@ fn match_all(
             })
             .collect::<Result<_, Failure>>()?;
         for (case, matched) in matched {
+            for warning in &case.warnings {
+                remarks.say(format_args!("warning: {warning}"));
+            }
             for (sum, counts) in counts.iter_mut().zip(&case.counts) {
                 *sum += counts;
             }

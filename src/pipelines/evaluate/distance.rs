@@ -62,7 +62,8 @@ impl TextDistance {
                 for row in rows {
                     out.extend(columns.iter().map(|column| {
                         let cosine: f64 = row.iter().zip(*column).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum();
-                        1.0 - cosine
+                        // Rounding may carry the cosine of a text with itself past one.
+                        (1.0 - cosine).clamp(0.0, 2.0)
                     }));
                 }
             }

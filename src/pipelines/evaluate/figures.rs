@@ -7,6 +7,10 @@ use crate::measure::timed_pair::TimedPair;
 use crate::report::ReportError;
 use crate::report::figure::{DrawnFigure, ErrorCdfFigure, ErrorCdfSeries, SweepFigure, SweepForm, SweepPoint, SweepSeries};
 
+/// Every figure that an evaluation may draw.
+pub const FIGURES: [&str; 6] =
+    ["sweep_rate_concordance", "sweep_rate_aultc", "sweep_match_rate", "sweep_concordance", "sweep_aultc", "error_cdf"];
+
 /// Match rate against concordance and AULTC, each over the threshold, and the distribution of time errors. A figure with nothing to
 /// draw is left out.
 ///

@@ -16,6 +16,6 @@ mod tables;
 
 pub use distance::{DistanceError, TextDistance};
 pub use evaluation::{Comparison, Compat, Evaluation, EvaluationSettings, evaluate};
-pub use figures::figures;
+pub use figures::{FIGURES, figures};
 pub use matches::{MatchError, MatchedCase, MatchedText, SourceMatches};
 pub use tables::tables;

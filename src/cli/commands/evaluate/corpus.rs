@@ -2,7 +2,7 @@
 
 use crate::cli::args::EvaluateArgs;
 use crate::cli::console::{Failure, Remarks};
-use crate::data::{BadRowPolicy, Event, ReadCounts, SourceName, Study, TimelineFormat, read_timeline};
+use crate::data::{BadRowPolicy, Event, Problem, ReadCounts, SourceName, Study, TimelineFormat, read_timeline};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,6 +32,8 @@ pub struct Case {
     pub predictions: Vec<Vec<Event>>,
     /// What was read, of the reference first and then of each source.
     pub counts: Vec<ReadCounts>,
+    /// What is worth knowing of the files.
+    pub warnings: Vec<Problem>,
 }
 
 impl Corpus {
@@ -42,7 +44,7 @@ impl Corpus {
     pub fn of(args: &EvaluateArgs, remarks: Remarks) -> Result<Self, Failure> {
         let corpus = match &args.study {
             Some(study) => Self::of_study(study, args)?,
-            None => Self::of_folders(args)?,
+            None => Self::of_folders(args, remarks)?,
         };
         if corpus.cases.is_empty() {
             return Err(Failure::usage(format_args!(
@@ -96,7 +98,7 @@ impl Corpus {
         })
     }
 
-    fn of_folders(args: &EvaluateArgs) -> Result<Self, Failure> {
+    fn of_folders(args: &EvaluateArgs, remarks: Remarks) -> Result<Self, Failure> {
         if args.prediction.is_empty() {
             return Err(Failure::usage("name a study, or --reference DIR and at least one --prediction DIR"));
         }
@@ -107,15 +109,28 @@ impl Corpus {
                 Some(suffix) => vec![suffix.as_str()],
                 None => args.format.default_suffixes().to_vec(),
             };
-            let mut files = BTreeMap::new();
+            let (mut files, mut n_others) = (BTreeMap::new(), 0);
             let listed =
                 fs::read_dir(dir).map_err(|error| Failure::usage(format_args!("cannot read {}: {error}", dir.display())))?;
             for entry in listed {
                 let path = entry.map_err(|error| Failure::usage(format_args!("cannot read {}: {error}", dir.display())))?.path();
-                let Some(file) = path.file_name().and_then(|file| file.to_str()) else { continue };
-                if let Some(case) = suffixes.iter().find_map(|suffix| file.strip_suffix(suffix)) {
-                    files.insert(case.to_string(), path);
+                let file = path.file_name().and_then(|file| file.to_str());
+                let Some(case) = file.and_then(|file| suffixes.iter().find_map(|suffix| file.strip_suffix(suffix))) else {
+                    n_others += 1;
+                    continue;
+                };
+                if let Some(other) = files.insert(case.to_string(), path.clone()) {
+                    let (first, second) = if other < path { (&other, &path) } else { (&path, &other) };
+                    return Err(Failure::usage(format_args!(
+                        "expected one file of case {case}, got {} and {}; remove one of them, or give --suffix",
+                        first.display(),
+                        second.display()
+                    )));
                 }
+            }
+            if n_others > 0 {
+                let wanted = suffixes.join(" or *");
+                remarks.say(format_args!("warning: {n_others} entries of {} are not *{wanted} and are not read", dir.display()));
             }
             Ok(Source { name, format: args.format, files })
         };
@@ -143,23 +158,25 @@ impl Corpus {
     /// # Errors
     /// A file that cannot be read, or rows that the policy refuses.
     pub fn read(&self, case: &str) -> Result<Case, Failure> {
-        let read = |source: &Source| -> Result<(Vec<Event>, ReadCounts), Failure> {
+        let mut warnings = Vec::new();
+        let mut read = |source: &Source| -> Result<(Vec<Event>, ReadCounts), Failure> {
             let Some(path) = source.files.get(case) else { return Ok(Default::default()) };
             let bytes =
                 fs::read(path).map_err(|error| Failure::usage(format_args!("cannot read {}: {error}", path.display())))?;
             let timeline = read_timeline(&bytes, path, source.format, self.on_bad_row);
-            if timeline.problems.iter().any(crate::data::Problem::is_error) {
+            if timeline.problems.iter().any(Problem::is_error) {
                 return Err(Failure::problems(&timeline.problems));
             }
+            warnings.extend(timeline.problems);
             Ok((timeline.events, timeline.counts))
         };
         let (reference, own) = read(&self.reference)?;
-        let mut case = Case { id: case.to_string(), reference, predictions: Vec::new(), counts: vec![own] };
+        let (mut predictions, mut all_counts) = (Vec::new(), vec![own]);
         for source in &self.predictions {
             let (events, counts) = read(source)?;
-            case.predictions.push(events);
-            case.counts.push(counts);
+            predictions.push(events);
+            all_counts.push(counts);
         }
-        Ok(case)
+        Ok(Case { id: case.to_string(), reference, predictions, counts: all_counts, warnings })
     }
 }
