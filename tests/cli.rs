@@ -7,6 +7,9 @@
 #[path = "cli/program.rs"]
 mod program;
 #[cfg(test)]
+#[path = "cli/sheet.rs"]
+mod sheet;
+#[cfg(test)]
 #[path = "cli/study.rs"]
 mod study;
 
@@ -28,6 +31,9 @@ mod model_files;
 #[cfg(test)]
 #[path = "cli/results.rs"]
 mod results;
+#[cfg(test)]
+#[path = "cli/reviews.rs"]
+mod reviews;
 #[cfg(test)]
 #[path = "cli/stages.rs"]
 mod stages;
