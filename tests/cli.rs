@@ -14,6 +14,9 @@ mod sheet;
 mod study;
 
 #[cfg(test)]
+#[path = "cli/audits.rs"]
+mod audits;
+#[cfg(test)]
 #[path = "cli/exchange.rs"]
 mod exchange;
 #[cfg(test)]
