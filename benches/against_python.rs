@@ -122,13 +122,22 @@ struct Case {
 
 impl Case {
     fn new(texts: &[String], n: usize, random: &mut Random) -> Self {
-        let mut events = || -> Vec<Event> {
-            let at = |hours| EventTime::At(Hours::new(hours).expect("finite hours"));
-            let texts = composed(texts, n, random);
-            let event = |text| Event { text, time: hours(random).map_or(EventTime::NotAvailable, at), line: 1, uid: None };
-            texts.into_iter().map(event).collect()
+        let event = |text, hours: Option<f64>| {
+            let time = hours.map_or(EventTime::NotAvailable, |hours| EventTime::At(Hours::new(hours).expect("finite hours")));
+            Event { text, time, line: 1, uid: None }
         };
-        let (reference, prediction) = (events(), events());
+        let reference: Vec<Event> = composed(texts, n, random).into_iter().map(|text| event(text, hours(random))).collect();
+        // Three of five predictions are the reference with another ending, the others are something else.
+        let predicted = |own: &Event| match random.below(5) {
+            0 | 1 => event(composed(texts, 1, random).remove(0), hours(random)),
+            _ => {
+                let end = composed(texts, 1, random).remove(0);
+                let kept: String = own.text.chars().chain(end.chars().take(random.below(12))).collect();
+                let late = random.below(9) as f64 * 12.0;
+                event(kept, own.time.hours().map(|hours| hours.get() + late))
+            }
+        };
+        let prediction: Vec<Event> = reference.iter().map(predicted).collect();
         let mut distances = Vec::with_capacity(n * n);
         for event in &reference {
             let pattern = LevenshteinPattern::new(&event.text);

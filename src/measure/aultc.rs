@@ -142,25 +142,64 @@ pub enum MissingErrors {
 /// Hours.
 pub const PUBLISHED_LIMIT_HOURS: f64 = 60.0 * 8_766.0;
 
-/// The area as the authors' published script computes it; None unless two different errors are left to span a range.
-///
-/// Differs from source: x_(i) at or above the logarithm of sixty years in hours are dropped after their number has
-/// entered the distribution, and the area is divided by x_(m) - x_(1) of the m that are left, not by
-/// ln(1 + S_max); it may exceed 1.
-///
-/// # Errors
-/// An error that is negative or not finite.
-pub fn published_script_area(errors_hours: &[f64]) -> Result<Option<f64>, MeasureError> {
-    LogErrors::from_hours(errors_hours.iter().copied().map(Some))?;
-    let limit = PUBLISHED_LIMIT_HOURS.ln();
-    let mut logs: Vec<f64> = errors_hours.iter().map(|e| e.ln_1p()).filter(|&x| x < limit).collect();
-    logs.sort_unstable_by(f64::total_cmp);
-    let (Some(&first), Some(&last)) = (logs.first(), logs.last()) else {
-        return Ok(None);
-    };
-    let below: f64 = logs[..logs.len() - 1].iter().sum();
-    let area = (logs.len() as f64 * last - below) / errors_hours.len() as f64;
-    Ok((last > first).then(|| area / (last - first)))
+/// Matched pairs prepared for the published script's area at any match threshold.
+#[derive(Debug, Clone)]
+pub struct PublishedArea {
+    /// Distance and x = ln(1 + |error|) of every pair with two times, ascending in x.
+    timed: Vec<(f64, f64)>,
+    /// Distances of the pairs with a time that is N/A, ascending.
+    missing: Vec<f64>,
+}
+
+impl PublishedArea {
+    /// Takes (distance, absolute error in hours) of every pair; None for a time that is N/A.
+    ///
+    /// # Errors
+    /// An error that is negative or not finite.
+    pub fn new(pairs: impl IntoIterator<Item = (f64, Option<f64>)>) -> Result<Self, MeasureError> {
+        let (mut timed, mut missing) = (Vec::new(), Vec::new());
+        let mut check = LogErrors::default();
+        for (distance, error) in pairs {
+            check.add(error)?;
+            match error {
+                Some(error) => timed.push((distance, error.ln_1p())),
+                None => missing.push(distance),
+            }
+        }
+        timed.sort_unstable_by(|x, y| x.1.total_cmp(&y.1).then(x.0.total_cmp(&y.0)));
+        missing.sort_unstable_by(f64::total_cmp);
+        Ok(Self { timed, missing })
+    }
+
+    /// The area as the authors' published script computes it over the pairs below `threshold`; None unless two different errors
+    /// are left to span a range.
+    ///
+    /// Differs from source: a time that is N/A counts as the largest error plus one hour; x_(i) at or above the logarithm of sixty
+    /// years in hours are dropped after their number has entered the distribution, and the area is divided by x_(m) - x_(1) of
+    /// the m that are left, not by ln(1 + S_max); it may exceed 1.
+    pub fn below(&self, threshold: f64) -> Option<f64> {
+        let limit = PUBLISHED_LIMIT_HOURS.ln();
+        let n_missing = self.missing.partition_point(|&distance| distance < threshold);
+        let (mut n_kept, mut n_left, mut sum) = (n_missing, 0, 0.0);
+        let (mut first, mut last, mut largest) = (f64::INFINITY, 0.0, 0.0);
+        let mut take = |x: f64, times: usize| {
+            if x < limit && times > 0 {
+                n_left += times;
+                sum += x * times as f64;
+                first = x.min(first);
+                last = x;
+            }
+        };
+        for &(_, x) in self.timed.iter().filter(|(distance, _)| *distance < threshold) {
+            n_kept += 1;
+            largest = x;
+            take(x, 1);
+        }
+        // ln(1 + (largest + 1)) of the largest error, itself given as a logarithm.
+        take((f64::exp_m1(largest) + 1.0).ln_1p(), n_missing);
+        let area = (n_left as f64 * last - (sum - last)) / n_kept as f64;
+        (n_left > 0 && last > first).then(|| area / (last - first))
+    }
 }
 
 #[cfg(test)]
@@ -211,7 +250,7 @@ mod tests {
         }
         for error in [-1.0, f64::NAN, f64::INFINITY] {
             assert!(LogErrors::from_hours([Some(error)]).is_err());
-            assert!(published_script_area(&[error]).is_err());
+            assert!(PublishedArea::new([(0.0, Some(error))]).is_err());
         }
     }
 
@@ -236,13 +275,35 @@ mod tests {
         assert!((all.sum_log() - flat.sum_log()).abs() < 1e-14);
     }
 
+    fn published(errors: &[Option<f64>]) -> Option<f64> {
+        PublishedArea::new(errors.iter().map(|&error| (0.0, error))).unwrap().below(0.1)
+    }
+
     #[test]
     fn the_published_area_is_by_range_and_drops_sixty_years() {
-        assert_eq!(published_script_area(&[24.0]).unwrap(), None);
-        assert_eq!(published_script_area(&[0.0, 0.0]).unwrap(), None);
-        assert_eq!(published_script_area(&[0.0, 24.0]).unwrap(), Some(1.0));
-        assert_eq!(published_script_area(&[24.0, 1e6]).unwrap(), None);
-        let two_of_three = published_script_area(&[0.0, 24.0, 1e6]).unwrap().unwrap();
+        assert_eq!(published(&[Some(24.0)]), None);
+        assert_eq!(published(&[Some(0.0), Some(0.0)]), None);
+        assert_eq!(published(&[Some(0.0), Some(24.0)]), Some(1.0));
+        assert_eq!(published(&[Some(24.0), Some(1e6)]), None);
+        let two_of_three = published(&[Some(0.0), Some(24.0), Some(1e6)]).unwrap();
         assert!((two_of_three - 2.0 / 3.0).abs() < 1e-15);
+        assert_eq!(published(&[None, None]), None);
+    }
+
+    #[test]
+    fn a_missing_time_is_the_largest_error_plus_one_in_the_published_area() {
+        let with_missing = published(&[Some(3.0), None, Some(0.0), Some(7.0)]).unwrap();
+        let filled = published(&[Some(3.0), Some(8.0), Some(0.0), Some(7.0)]).unwrap();
+        assert!((with_missing - filled).abs() < 1e-14);
+    }
+
+    #[test]
+    fn the_published_area_keeps_pairs_below_the_threshold() {
+        let pairs = [(0.05, Some(0.0)), (0.1, Some(500.0)), (0.02, Some(24.0)), (0.3, None)];
+        let all = PublishedArea::new(pairs).unwrap();
+        assert_eq!(all.below(0.1), published(&[Some(0.0), Some(24.0)]));
+        assert_eq!(all.below(0.2), published(&[Some(0.0), Some(500.0), Some(24.0)]));
+        assert_eq!(all.below(0.5), published(&[Some(0.0), Some(500.0), Some(24.0), None]));
+        assert_eq!(all.below(0.01), None);
     }
 }

@@ -5,9 +5,9 @@
 
 use super::error::MeasureError;
 
-/// The first portion of a row, and by how much the next ones grow. Portions that grow keep the number of scans of a
-/// row logarithmic when nearly all of it is asked for.
-const FIRST_PORTION: usize = 16;
+/// The first portion of a row is its nearest prediction alone; this is the second, and by how much the next ones grow. Portions
+/// that grow keep the number of scans of a row logarithmic when nearly all of it is asked for.
+const SECOND_PORTION: usize = 16;
 const GROWTH: usize = 4;
 
 /// A floating-point distance and its place in the total order (distance, index).
@@ -29,6 +29,11 @@ pub trait Distance: Copy + Into<f64> + Send + Sync {
 
     /// The distance in a key.
     fn value(key: Self::Key) -> f64;
+
+    /// Whether `key` has a smaller distance than `other`, whatever the indices.
+    fn is_nearer(key: Self::Key, other: Self::Key) -> bool {
+        Self::with_index(key, 0) < Self::with_index(other, 0)
+    }
 }
 
 impl Distance for f32 {
@@ -130,8 +135,9 @@ impl<'d, D: Distance> DistanceMatrix<'d, D> {
 
 /// What is left of one row.
 struct Row<K> {
-    /// The portion at hand, nearest last.
-    portion: Vec<K>,
+    /// Predictions of the portion at hand, nearest last. Without their distances, which are in the matrix: rows that are used up
+    /// side by side then stay in the processor's cache.
+    portion: Vec<u32>,
     /// The farthest key taken into any portion so far; all keys above it are still in the matrix only.
     farthest: K,
     /// Size of the next portion.
@@ -155,7 +161,7 @@ pub(super) struct Candidates<'d, D: Distance> {
 impl<'d, D: Distance> Candidates<'d, D> {
     /// All predictions nearer than `limit`, none taken.
     pub(super) fn new(matrix: DistanceMatrix<'d, D>, limit: f64) -> Self {
-        let row = |_| Row { portion: Vec::new(), farthest: D::Key::default(), next_portion: FIRST_PORTION, exhausted: false };
+        let row = |_| Row { portion: Vec::new(), farthest: D::Key::default(), next_portion: 1, exhausted: false };
         Self {
             matrix,
             limit,
@@ -174,9 +180,9 @@ impl<'d, D: Distance> Candidates<'d, D> {
     pub(super) fn nearest(&mut self, reference: u32) -> Option<D::Key> {
         loop {
             let row = &mut self.rows[reference as usize];
-            while let Some(&key) = row.portion.last() {
-                if !self.taken[D::index(key) as usize] {
-                    return Some(key);
+            while let Some(&prediction) = row.portion.last() {
+                if !self.taken[prediction as usize] {
+                    return Some(self.matrix.row(reference)[prediction as usize].key(prediction));
                 }
                 row.portion.pop();
             }
@@ -187,8 +193,29 @@ impl<'d, D: Distance> Candidates<'d, D> {
         }
     }
 
-    /// Sorts the next portion of a row whose portion is used up.
+    /// The nearest prediction of a row that was never asked for.
+    fn first(&mut self, reference: u32) {
+        let mut nearest = None;
+        let mut least = self.limit;
+        for (index, &distance) in (0_u32..).zip(self.matrix.row(reference)) {
+            // NaN is below nothing.
+            if distance.into() < least && !self.taken[index as usize] {
+                least = distance.into();
+                nearest = Some(distance.key(index));
+            }
+        }
+        let row = &mut self.rows[reference as usize];
+        row.exhausted = nearest.is_none();
+        row.farthest = nearest.unwrap_or_default();
+        row.portion.extend(nearest.map(D::index));
+        row.next_portion = SECOND_PORTION;
+    }
+
+    /// Takes the next portion of a row whose portion is used up.
     fn refill(&mut self, reference: u32) {
+        if self.rows[reference as usize].next_portion == 1 {
+            return self.first(reference);
+        }
         let row = &mut self.rows[reference as usize];
         let mut n_left = 0;
         for (index, (&distance, &taken)) in (0_u32..).zip(self.matrix.row(reference).iter().zip(&self.taken)) {
@@ -208,7 +235,7 @@ impl<'d, D: Distance> Candidates<'d, D> {
         }
         left.sort_unstable_by(|x, y| y.cmp(x));
         row.farthest = left.first().copied().unwrap_or(row.farthest);
-        row.portion = left.to_vec();
+        row.portion = left.iter().map(|&key| D::index(key)).collect();
     }
 }
 

@@ -3,9 +3,6 @@
 //! It knows distances only: no text and no times. A threshold is applied to a finished matching, so that one
 //! matching serves every threshold.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::collections::binary_heap::PeekMut;
 use std::fmt;
 use std::str::FromStr;
 
@@ -67,28 +64,41 @@ pub fn greedy<D: Distance>(distances: DistanceMatrix<'_, D>) -> Vec<Pair> {
 /// not hold for [`rounds`].
 pub fn greedy_below<D: Distance>(distances: DistanceMatrix<'_, D>, limit: f64) -> Vec<Pair> {
     let mut candidates = Candidates::new(distances, limit);
-    let mut nearest = BinaryHeap::with_capacity(distances.n_ref());
-    for reference in 0..distances.n_ref() as u32 {
-        nearest.extend(candidates.nearest(reference).map(|key| Reverse(D::with_index(key, reference))));
-    }
     let mut pairs = Vec::with_capacity(distances.n_ref().min(distances.n_pred()));
-    // An entry is never above the true nearest of its reference, since predictions only go; when its prediction is
-    // gone it is put right and sinks.
-    while let Some(mut top) = nearest.peek_mut() {
-        let reference = D::index(top.0);
-        match candidates.nearest(reference) {
-            Some(key) if D::with_index(key, reference) == top.0 => {
-                PeekMut::pop(top);
-                candidates.take(D::index(key));
-                pairs.push(Pair { reference, prediction: D::index(key), distance: D::value(key) });
+    // Free references in ascending order, each with the nearest prediction that was free when last looked at.
+    let mut free: Vec<(u32, D::Key)> = Vec::with_capacity(distances.n_ref());
+    free.extend((0..distances.n_ref() as u32).filter_map(|reference| Some((reference, candidates.nearest(reference)?))));
+    let mut best = smallest::<D>(&free);
+    // A pass over the free references a selection: no more passes in all than the matrix has distances.
+    while let Some((reference, key)) = best {
+        let prediction = D::index(key);
+        candidates.take(prediction);
+        pairs.push(Pair { reference, prediction, distance: D::value(key) });
+        best = None;
+        free.retain_mut(|(other, nearest)| {
+            if *other == reference {
+                return false;
             }
-            Some(key) => top.0 = D::with_index(key, reference),
-            None => {
-                PeekMut::pop(top);
+            if D::index(*nearest) == prediction {
+                match candidates.nearest(*other) {
+                    Some(next) => *nearest = next,
+                    None => return false,
+                }
             }
-        }
+            if best.is_none_or(|(_, least)| D::is_nearer(*nearest, least)) {
+                best = Some((*other, *nearest));
+            }
+            true
+        });
     }
     pairs
+}
+
+/// The first of the smallest distances.
+fn smallest<D: Distance>(free: &[(u32, D::Key)]) -> Option<(u32, D::Key)> {
+    let nearer = |best: (u32, D::Key), next: &(u32, D::Key)| if D::is_nearer(next.1, best.1) { *next } else { best };
+    let (first, rest) = free.split_first()?;
+    Some(rest.iter().fold(*first, nearer))
 }
 
 /// Matching in rounds: every free reference claims its nearest free prediction, each prediction goes to its nearest

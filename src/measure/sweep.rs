@@ -84,6 +84,11 @@ impl<'p> CaseMatches<'p> {
         self.n_ref
     }
 
+    /// All pairs, in ascending order of distance.
+    pub const fn pairs(&self) -> &'p [TimedPair] {
+        self.pairs
+    }
+
     /// The pairs with a distance strictly below the threshold.
     pub fn kept(&self, threshold: f64) -> &'p [TimedPair] {
         &self.pairs[..self.pairs.partition_point(|pair| pair.distance() < threshold)]

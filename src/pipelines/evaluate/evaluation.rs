@@ -2,7 +2,7 @@
 
 use super::matches::SourceMatches;
 use crate::measure::MeasureError;
-use crate::measure::aultc::published_script_area;
+use crate::measure::aultc::PublishedArea;
 use crate::measure::case_bootstrap::{CaseBootstrap, Difference, Estimate, Statistic, SystemCases};
 use crate::measure::error_strata::ErrorStrata;
 use crate::measure::holm::holm;
@@ -74,9 +74,11 @@ pub fn evaluate(sources: &[SourceMatches], settings: &EvaluationSettings) -> Res
     let all_thresholds = thresholds().to_vec();
     let mut sweep = Sweep::new(&systems, &all_thresholds, rules)?;
     let at = Sweep::new(&systems, &[settings.threshold], rules)?;
-    if settings.compat == Compat::Authors {
-        use_script_area(&mut sweep, &systems)?;
-    }
+    let areas = match settings.compat {
+        Compat::Paper => Vec::new(),
+        Compat::Authors => systems.iter().map(|system| script_area(system)).collect::<Result<_, _>>()?,
+    };
+    use_script_area(&mut sweep, &areas);
     let mut cases = Vec::with_capacity(systems.len());
     for system in &systems {
         let summaries =
@@ -85,11 +87,11 @@ pub fn evaluate(sources: &[SourceMatches], settings: &EvaluationSettings) -> Res
     }
     let bootstrap = CaseBootstrap::new(&cases, settings.n_resamples, settings.seed)?;
     let mut estimates = Vec::with_capacity(systems.len());
-    for (i, system) in systems.iter().enumerate() {
+    for i in 0..systems.len() {
         let mut row = Statistic::ALL.iter().map(|s| bootstrap.estimate(i, *s, LEVEL)).collect::<Result<Vec<_>, _>>()?;
-        if settings.compat == Compat::Authors {
+        if let Some(area) = areas.get(i) {
             // Resampling the script's area is not defined by the paper: its point stands without an interval.
-            let point = script_area(system, settings.threshold, at.curves[i][0].max_error_hours)?;
+            let point = area.below(settings.threshold);
             row[Statistic::Aultc as usize] = Estimate { point, interval: None, mean: None, n_undefined: 0 };
         }
         estimates.push(row);
@@ -121,20 +123,16 @@ fn compare(bootstrap: &CaseBootstrap, n_systems: usize, compat: Compat) -> Resul
     Ok(comparisons)
 }
 
-/// The published script's area; N/A is the largest error plus one hour.
-fn script_area(system: &[CaseMatches<'_>], threshold: f64, max_error: Option<f64>) -> Result<Option<f64>, MeasureError> {
-    let missing = max_error.unwrap_or(0.0);
-    let errors: Vec<f64> =
-        system.iter().flat_map(|case| case.kept(threshold)).map(|pair| pair.error_hours().unwrap_or(missing)).collect();
-    published_script_area(&errors)
+/// The published script's area of the pairs of a system.
+fn script_area(system: &[CaseMatches<'_>]) -> Result<PublishedArea, MeasureError> {
+    PublishedArea::new(system.iter().flat_map(CaseMatches::pairs).map(|pair| (pair.distance(), pair.error_hours())))
 }
 
-fn use_script_area(sweep: &mut Sweep, systems: &[Vec<CaseMatches<'_>>]) -> Result<(), MeasureError> {
-    for (curve, system) in sweep.curves.iter_mut().zip(systems) {
+fn use_script_area(sweep: &mut Sweep, areas: &[PublishedArea]) {
+    for (curve, area) in sweep.curves.iter_mut().zip(areas) {
         for point in curve {
-            point.aultc = script_area(system, point.threshold, point.max_error_hours)?;
+            point.aultc = area.below(point.threshold);
             point.aultc_own = None;
         }
     }
-    Ok(())
 }
