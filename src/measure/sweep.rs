@@ -212,7 +212,8 @@ struct Pool {
 }
 
 fn pools(cases: &[CaseMatches<'_>], ascending: &[f64], rules: TimeRules) -> Result<Vec<Pool>, MeasureError> {
-    let mut pools = vec![Pool::default(); ascending.len()];
+    let empty = || Pool { concordances: Vec::with_capacity(cases.len()), ..Pool::default() };
+    let mut pools: Vec<Pool> = std::iter::repeat_with(empty).take(ascending.len()).collect();
     for case in cases {
         case.curve(ascending, rules.concordance, |rank, summary| {
             let pool = &mut pools[rank];
