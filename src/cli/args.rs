@@ -87,14 +87,14 @@ pub enum Command {
     },
     /// Compute any measure of the papers from JSON to JSON
     #[command(after_help = "Examples:\n  assize measure --list\n  assize measure wilson --input cases.json\n  \
-        echo '{\"cases\":[{\"id\":1,\"input\":{\"k\":23,\"n\":25}}]}' | assize measure wilson")]
+        echo '{\"cases\":[{\"id\":1,\"input\":{\"k\":23,\"n\":25,\"conf\":0.95}}]}' | assize measure wilson")]
     Measure {
         /// Name of the computation
         name: Option<String>,
         /// File with {"cases": [{"id", "input"}]}; `-` is stdin
         #[arg(long, value_name = "FILE", default_value = "-")]
         input: PathBuf,
-        /// Describe every computation with its fields
+        /// Describe every computation, or the one named, with its fields
         #[arg(long)]
         list: bool,
     },
@@ -168,13 +168,13 @@ pub struct EvaluateArgs {
     #[arg(long, value_name = "DIR", conflicts_with = "study")]
     pub prediction: Vec<PathBuf>,
     /// Form of the timelines in folders
-    #[arg(long, value_parser = parse_format, default_value = "csv", value_name = "csv|bsv|jsonl|uid")]
+    #[arg(long, value_parser = parse_format, default_value = "csv", value_name = "csv|bsv|jsonl|uid", conflicts_with = "study")]
     pub format: TimelineFormat,
     /// End of every file name in folders (default by format)
-    #[arg(long)]
+    #[arg(long, conflicts_with = "study")]
     pub suffix: Option<String>,
     /// A line that is no event: `refuse` is an error, `skip` leaves it out
-    #[arg(long, value_parser = parse_bad_row, default_value = "refuse", value_name = "refuse|skip")]
+    #[arg(long, value_parser = parse_bad_row, default_value = "refuse", value_name = "refuse|skip", conflicts_with = "study")]
     pub on_bad_row: BadRowPolicy,
     /// A case without a timeline counts as an empty one
     #[arg(long)]

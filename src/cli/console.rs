@@ -34,6 +34,12 @@ impl Failure {
         Self { status: ExitStatus::Usage, lines: problems.iter().map(line).collect() }
     }
 
+    /// The same with a way out.
+    pub fn hint(mut self, hint: &str) -> Self {
+        self.lines.push(format!("hint: {hint}"));
+        self
+    }
+
     pub fn status(&self) -> ExitStatus {
         self.status
     }
@@ -96,7 +102,7 @@ pub struct Remarks {
 impl Remarks {
     pub fn say(self, text: impl std::fmt::Display) {
         if !self.quiet {
-            eprintln!("{text}");
+            complain(text);
         }
     }
 
@@ -104,7 +110,7 @@ impl Remarks {
     pub fn store(self, report: &OpenReport) {
         for damage in &report.damage {
             // Damage is said even when quiet: it costs work.
-            eprintln!("warning: {damage}");
+            complain(format_args!("warning: {damage}"));
         }
         if report.n_live_writers > 0 {
             self.say(format_args!(
@@ -113,6 +119,12 @@ impl Remarks {
             ));
         }
     }
+}
+
+/// A line on stderr. A reader that went away is no reason to fail.
+pub fn complain(text: impl std::fmt::Display) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 /// Sends logs to stderr: warnings unless `filter` says otherwise.

@@ -28,7 +28,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitStatus {
         Ok(status) => status,
         Err(failure) => {
             for line in failure.lines() {
-                eprintln!("{line}");
+                crate::cli::console::complain(format_args!("{line}"));
             }
             failure.status()
         }

@@ -87,7 +87,10 @@ impl Watch {
         while !over.load(Ordering::Relaxed) {
             if self.started.elapsed() >= next {
                 let (n, rest) = (self.done.load(Ordering::Relaxed), self.speed_and_rest());
-                eprintln!("{}: {n} of {} {}{rest}", self.counted.doing, self.counted.total, self.counted.things);
+                crate::cli::console::complain(format_args!(
+                    "{}: {n} of {} {}{rest}",
+                    self.counted.doing, self.counted.total, self.counted.things
+                ));
                 let pause = if next < Duration::from_secs(30) { 10 } else { 30 };
                 next = self.started.elapsed() + Duration::from_secs(pause);
             }

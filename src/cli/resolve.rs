@@ -2,6 +2,7 @@
 
 use super::args::StudyArgs;
 use super::console::{Failure, Remarks};
+use super::results;
 use crate::data::study::{PartialGames, UndecidedGames};
 use crate::data::{Numerics, Study};
 use crate::engine::generate::llama::LlamaSettings;
@@ -14,7 +15,7 @@ use crate::pipelines::intake;
 use crate::prompts::Prompt;
 use crate::report::Table;
 use std::ops::RangeInclusive;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// A study ready to be judged.
 pub struct Plan {
@@ -126,7 +127,7 @@ pub fn plan(args: &StudyArgs, mut study: Study) -> Result<Plan, Failure> {
     let mut inputs = vec![root.join(&manifest.reports.dir)];
     inputs.extend(manifest.sources.iter().map(|source| root.join(&source.dir)));
     for (name, dir) in [("store", &store_dir), ("results", &results_dir)] {
-        refuse_input_folder(name, dir, &inputs)?;
+        results::refuse_input_folder(name, dir, &inputs)?;
     }
     let docket = Docket::take_from(&mut study);
     Ok(Plan {
@@ -145,19 +146,6 @@ pub fn plan(args: &StudyArgs, mut study: Study) -> Result<Plan, Failure> {
         intake,
         left_out,
     })
-}
-
-/// What is written must not replace what is read.
-fn refuse_input_folder(name: &str, dir: &Path, inputs: &[PathBuf]) -> Result<(), Failure> {
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-    match inputs.iter().find(|input| real(input) == real(dir)) {
-        Some(input) => Err(Failure::usage(format_args!(
-            "{name}: {} is a folder of reports or timelines ({}); choose another one",
-            dir.display(),
-            input.display()
-        ))),
-        None => Ok(()),
-    }
 }
 
 fn within(name: &str, range: RangeInclusive<u32>, n: u32) -> Result<u32, Failure> {

@@ -6,7 +6,20 @@ use crate::report::{Svg, Table};
 use serde_json::{Map, Value, json};
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// What is written must not replace what is read.
+pub fn refuse_input_folder(name: &str, dir: &Path, inputs: &[PathBuf]) -> Result<(), Failure> {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    match inputs.iter().find(|input| real(input) == real(dir)) {
+        Some(input) => Err(Failure::usage(format_args!(
+            "{name}: {} is a folder of reports or timelines ({}); choose another one",
+            dir.display(),
+            input.display()
+        ))),
+        None => Ok(()),
+    }
+}
 
 /// Makes the results folder, so that a place that cannot be used is known before anything is judged.
 pub fn prepare(folder: &Path) -> Result<(), Failure> {

@@ -20,7 +20,7 @@ pub fn stop_flag(quiet: bool) -> std::io::Result<Arc<AtomicBool>> {
                 std::process::exit(ExitStatus::Interrupted.code().into());
             }
             if !quiet {
-                eprintln!("stopping: running games finish first; once more to stop at once");
+                crate::cli::console::complain(format_args!("stopping: running games finish first; once more to stop at once"));
             }
         }
     })?;

@@ -142,32 +142,31 @@ pub enum MissingErrors {
 /// Hours.
 pub const PUBLISHED_LIMIT_HOURS: f64 = 60.0 * 8_766.0;
 
-/// Matched pairs prepared for the published script's area at any match threshold.
+/// The matched pairs of all cases of a system, prepared for the published script's area at any match threshold.
 #[derive(Debug, Clone)]
 pub struct PublishedArea {
-    /// Distance and x = ln(1 + |error|) of every pair with two times, ascending in x.
-    timed: Vec<(f64, f64)>,
-    /// Distances of the pairs with a time that is N/A, ascending.
-    missing: Vec<f64>,
+    /// Case, distance and x = ln(1 + |error|) of every pair with two times, ascending in x.
+    timed: Vec<(u32, f64, f64)>,
+    /// Case and distance of the pairs with a time that is N/A.
+    missing: Vec<(u32, f64)>,
 }
 
 impl PublishedArea {
-    /// Takes (distance, absolute error in hours) of every pair; None for a time that is N/A.
+    /// Takes (case, distance, absolute error in hours) of every pair; None for a time that is N/A.
     ///
     /// # Errors
     /// An error that is negative or not finite.
-    pub fn new(pairs: impl IntoIterator<Item = (f64, Option<f64>)>) -> Result<Self, MeasureError> {
+    pub fn new(pairs: impl IntoIterator<Item = (u32, f64, Option<f64>)>) -> Result<Self, MeasureError> {
         let (mut timed, mut missing) = (Vec::new(), Vec::new());
         let mut check = LogErrors::default();
-        for (distance, error) in pairs {
+        for (case, distance, error) in pairs {
             check.add(error)?;
             match error {
-                Some(error) => timed.push((distance, error.ln_1p())),
-                None => missing.push(distance),
+                Some(error) => timed.push((case, distance, error.ln_1p())),
+                None => missing.push((case, distance)),
             }
         }
-        timed.sort_unstable_by(|x, y| x.1.total_cmp(&y.1).then(x.0.total_cmp(&y.0)));
-        missing.sort_unstable_by(f64::total_cmp);
+        timed.sort_by(|x, y| x.2.total_cmp(&y.2));
         Ok(Self { timed, missing })
     }
 
@@ -178,11 +177,21 @@ impl PublishedArea {
     /// years in hours are dropped after their number has entered the distribution, and the area is divided by x_(m) - x_(1) of
     /// the m that are left, not by ln(1 + S_max); it may exceed 1.
     pub fn below(&self, threshold: f64) -> Option<f64> {
+        self.area(threshold, |_| 1)
+    }
+
+    /// The same when case i is drawn `drawn[i]` times.
+    pub fn resampled(&self, threshold: f64, drawn: &[u32]) -> Option<f64> {
+        self.area(threshold, |case| drawn[case as usize])
+    }
+
+    fn area(&self, threshold: f64, times: impl Fn(u32) -> u32) -> Option<f64> {
         let limit = PUBLISHED_LIMIT_HOURS.ln();
-        let n_missing = self.missing.partition_point(|&distance| distance < threshold);
+        let n_missing: u64 =
+            self.missing.iter().filter(|(_, distance)| *distance < threshold).map(|(case, _)| u64::from(times(*case))).sum();
         let (mut n_kept, mut n_left, mut sum) = (n_missing, 0, 0.0);
         let (mut first, mut last, mut largest) = (f64::INFINITY, 0.0, 0.0);
-        let mut take = |x: f64, times: usize| {
+        let mut take = |x: f64, times: u64| {
             if x < limit && times > 0 {
                 n_left += times;
                 sum += x * times as f64;
@@ -190,10 +199,13 @@ impl PublishedArea {
                 last = x;
             }
         };
-        for &(_, x) in self.timed.iter().filter(|(distance, _)| *distance < threshold) {
-            n_kept += 1;
-            largest = x;
-            take(x, 1);
+        for &(case, _, x) in self.timed.iter().filter(|(_, distance, _)| *distance < threshold) {
+            let times = u64::from(times(case));
+            if times > 0 {
+                n_kept += times;
+                largest = x;
+                take(x, times);
+            }
         }
         // ln(1 + (largest + 1)) of the largest error, itself given as a logarithm.
         take((f64::exp_m1(largest) + 1.0).ln_1p(), n_missing);
@@ -250,7 +262,7 @@ mod tests {
         }
         for error in [-1.0, f64::NAN, f64::INFINITY] {
             assert!(LogErrors::from_hours([Some(error)]).is_err());
-            assert!(PublishedArea::new([(0.0, Some(error))]).is_err());
+            assert!(PublishedArea::new([(0, 0.0, Some(error))]).is_err());
         }
     }
 
@@ -276,7 +288,7 @@ mod tests {
     }
 
     fn published(errors: &[Option<f64>]) -> Option<f64> {
-        PublishedArea::new(errors.iter().map(|&error| (0.0, error))).unwrap().below(0.1)
+        PublishedArea::new(errors.iter().map(|&error| (0, 0.0, error))).unwrap().below(0.1)
     }
 
     #[test]
@@ -299,11 +311,15 @@ mod tests {
 
     #[test]
     fn the_published_area_keeps_pairs_below_the_threshold() {
-        let pairs = [(0.05, Some(0.0)), (0.1, Some(500.0)), (0.02, Some(24.0)), (0.3, None)];
+        let pairs = [(0, 0.05, Some(0.0)), (1, 0.1, Some(500.0)), (0, 0.02, Some(24.0)), (1, 0.3, None)];
         let all = PublishedArea::new(pairs).unwrap();
         assert_eq!(all.below(0.1), published(&[Some(0.0), Some(24.0)]));
         assert_eq!(all.below(0.2), published(&[Some(0.0), Some(500.0), Some(24.0)]));
         assert_eq!(all.below(0.5), published(&[Some(0.0), Some(500.0), Some(24.0), None]));
         assert_eq!(all.below(0.01), None);
+        assert_eq!(all.resampled(0.5, &[1, 0]), all.below(0.1));
+        let twice = published(&[Some(0.0), Some(0.0), Some(24.0), Some(24.0), Some(500.0)]).unwrap();
+        assert!((all.resampled(0.2, &[2, 1]).unwrap() - twice).abs() < 1e-14);
+        assert_eq!(all.resampled(0.2, &[0, 0]), None);
     }
 }

@@ -10,7 +10,7 @@ use std::str::FromStr;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::aultc::{LogErrors, MissingErrors};
+use super::aultc::{LogErrors, MissingErrors, PublishedArea};
 use super::error::MeasureError;
 use super::finding::vocabulary;
 use super::matching::match_rate;
@@ -41,6 +41,8 @@ pub struct SystemCases {
     by_concordance: Vec<(u32, f64)>,
     s_max: f64,
     missing_errors: MissingErrors,
+    /// Takes the place of the paper's area: with the threshold of the cases.
+    published_area: Option<(PublishedArea, f64)>,
 }
 
 impl SystemCases {
@@ -62,7 +64,14 @@ impl SystemCases {
         let all = all.with_missing(missing_errors);
         let s_max = s_max.or(all.max_hours()).unwrap_or(0.0);
         all.aultc(Some(s_max))?;
-        Ok(Self { cases, by_concordance, s_max, missing_errors })
+        Ok(Self { cases, by_concordance, s_max, missing_errors, published_area: None })
+    }
+
+    /// Measures the published script's area at `threshold` in the place of AULTC.
+    #[must_use]
+    pub fn with_published_area(mut self, area: PublishedArea, threshold: f64) -> Self {
+        self.published_area = Some((area, threshold));
+        self
     }
 
     /// The statistics when case i is drawn `drawn[i]` times; NaN where undefined.
@@ -79,7 +88,10 @@ impl SystemCases {
             }
         }
         // No resample has a larger error than the full sample, whose S_max was checked; undefined otherwise.
-        let aultc = errors.with_missing(self.missing_errors).aultc(Some(self.s_max)).ok().flatten();
+        let aultc = match &self.published_area {
+            Some((area, threshold)) => area.resampled(*threshold, drawn),
+            None => errors.with_missing(self.missing_errors).aultc(Some(self.s_max)).ok().flatten(),
+        };
         let defined = |value: f64| (n_defined > 0).then_some(value);
         let statistics =
             [match_rate(n_kept, n_ref), defined(sum / n_defined as f64), defined(self.median(n_defined, drawn)), aultc];

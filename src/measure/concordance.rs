@@ -193,6 +193,26 @@ impl ConcordanceRule {
 mod tests {
     use super::*;
 
+    #[test]
+    fn order_of_events_and_exchange_of_sides_change_nothing_and_reversal_turns_it_round() {
+        for n in 0..40_i32 {
+            let times: Vec<(f64, f64)> = (0..n).map(|i| (f64::from(i * 7 % 11), f64::from(i * 5 % 13))).collect();
+            let counts = OrderCounts::from_times(&times);
+            let mut moved = times.clone();
+            moved.rotate_left(n as usize / 3);
+            moved.reverse();
+            assert_eq!(OrderCounts::from_times(&moved), counts);
+            let exchanged: Vec<_> = times.iter().map(|&(x, y)| (y, x)).collect();
+            assert_eq!(OrderCounts::from_times(&exchanged).strict(), counts.strict());
+            let turned: Vec<_> = times.iter().map(|&(x, y)| (x, -y)).collect();
+            let turned = OrderCounts::from_times(&turned);
+            assert_eq!((turned.concordant, turned.discordant), (counts.discordant, counts.concordant));
+            for value in [counts.strict(), counts.with_half_ties()].into_iter().flatten() {
+                assert!((0.0..=1.0).contains(&value));
+            }
+        }
+    }
+
     fn one_by_one(times: &[(f64, f64)]) -> OrderCounts {
         let mut counts = OrderCounts::default();
         for (i, &event) in times.iter().enumerate() {

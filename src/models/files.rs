@@ -119,7 +119,11 @@ pub fn verify_hashes(model: &LocalModel, folder: &Path, trust_unchanged: bool) -
     Ok(())
 }
 
-fn sha256_of(path: &Path) -> std::io::Result<String> {
+/// The sha256 of a file in lowercase hexadecimal digits.
+///
+/// # Errors
+/// A file that cannot be read.
+pub fn sha256_of(path: &Path) -> std::io::Result<String> {
     let mut file = File::open(path)?;
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; 1 << 20];

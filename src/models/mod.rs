@@ -7,4 +7,4 @@ mod card;
 mod files;
 
 pub use card::{BUILTIN_CARDS, CardError, ModelCard, ModelFile, ModelKind, Reasoning, Served, Template};
-pub use files::{FileError, LocalFile, LocalModel, locate, verify_hashes};
+pub use files::{FileError, LocalFile, LocalModel, locate, sha256_of, verify_hashes};

@@ -87,3 +87,51 @@ fn a_matcher_audit_goes_from_pairs_to_rates() {
     assert!(!sheet.contains("near"), "the sheet is blind to the source: {sheet}");
     folder.assize(&["audit", "matcher", "rates", "--key", "audit/key.csv", "--sheet", "audit/sheet.csv"]).exits(4);
 }
+
+#[test]
+fn an_evaluation_never_writes_among_its_input() {
+    let folder = folders();
+    let before = folder.read("manual/one.csv");
+    let evaluate = |more: &[&str]| {
+        let mut args = vec!["evaluate", "--reference", "manual", "--prediction", "near"];
+        args.extend(more);
+        folder.assize(&args)
+    };
+    evaluate(&["--pairs", "manual/one.csv"]).exits(2).says("--pairs").says("manual");
+    evaluate(&["--out", "near"]).exits(2).says("--out");
+    assert_eq!(folder.read("manual/one.csv"), before);
+    evaluate(&["--out", "near/below", "--pairs", "pairs.csv"]).exits(0);
+}
+
+#[test]
+fn a_bad_row_names_the_way_out() {
+    let folder = folders();
+    folder.write("near/one.csv", "event,time\nfever,soon\n");
+    folder
+        .assize(&["evaluate", "--reference", "manual", "--prediction", "near"])
+        .exits(2)
+        .says("one.csv:2")
+        .says("--on-bad-row skip");
+}
+
+#[test]
+fn one_unfit_case_leaves_the_others_and_their_ids_alone() {
+    let folder = Folder::new();
+    let huge = "12345678901234567890123";
+    let input = format!(
+        "\u{feff}{{\"cases\": [{{\"id\": {huge}, \"input\": {{\"k\": 1.0, \"n\": 2.0, \"conf\": 0.95}}}}, \
+         {{\"id\": \"far\", \"input\": {{\"k\": 1e999, \"n\": 2, \"conf\": 0.95}}}}, {{\"id\": 3}}]}}"
+    );
+    let ran = folder.assize_with(&input, &["measure", "wilson"]).exits(4);
+    ran.says("2 of 3 inputs");
+    let answers = ran.json();
+    assert!(answers["cases"][0]["output"]["lo"].is_number(), "whole numbers written as 1.0 are whole: {answers}");
+    assert!(answers["cases"][1]["error"].as_str().unwrap().contains("out of range"), "{answers}");
+    assert!(ran.stdout.contains(&format!("\"id\": {huge},")), "an id comes back as it was written");
+    folder.assize_with("{\"cases\": [{\"input\": NaN}]}", &["measure", "wilson"]).exits(2).says("null");
+    let endless =
+        json!([{"id": 1, "input": {"strata": [{"name": "a", "n": 9e15, "upheld": 1, "corpus_share": 1}], "B": 9, "seed": 1}}]);
+    assert!(measure(&folder, "standardised_rate", &endless, 4)["cases"][0]["error"].as_str().unwrap().contains("draws"));
+    let listed = folder.assize(&["measure", "wilson", "--list"]).exits(0);
+    assert!(listed.stdout.starts_with("wilson: ") && !listed.stdout.contains("levenshtein"));
+}

@@ -53,7 +53,9 @@ fn what_is_no_stage_timeline_is_named_by_line() {
     let folder = files();
     folder.write("bad.jsonl", "{\"stages\": [[\"fever\"]]}\n{\"stages\": [\"fever\"]}\n").write("empty.jsonl", "");
     folder.assize(&["stages", "bad.jsonl"]).exits(2).says("bad.jsonl:2").says("expected {\"stages\"");
-    folder.assize(&["stages", "empty.jsonl"]).exits(2);
+    folder.assize(&["stages", "empty.jsonl"]).exits(2).says("empty.jsonl").says("got none");
+    folder.write("hole.jsonl", "{\"stages\": [[\"fever\"], []]}\n");
+    folder.assize(&["stages", "hole.jsonl"]).exits(2).says("hole.jsonl:1: stage 2");
     folder.assize(&["stages", "absent.jsonl"]).exits(2).says("absent.jsonl");
     assert!(!folder.path().join("stages").exists(), "nothing is written before the input is read");
 }

@@ -6,7 +6,7 @@ use crate::cli::args::{DistanceName, EvaluateArgs};
 use crate::cli::console::{Failure, Remarks};
 use crate::cli::progress::{Counted, Progress};
 use crate::cli::results;
-use crate::data::{ReadCounts, TextVectors};
+use crate::data::{BadRowPolicy, ReadCounts, TextVectors};
 use crate::error::ExitStatus;
 use crate::pipelines::evaluate::{
     Compat, EvaluationSettings, FIGURES, MatchedCase, SourceMatches, TextDistance, evaluate, figures, tables,
@@ -30,6 +30,13 @@ pub fn run(args: &EvaluateArgs, as_json: bool, remarks: Remarks) -> Result<ExitS
     let settings =
         EvaluationSettings { threshold: args.threshold, compat: args.compat, n_resamples: args.resamples, seed: args.seed };
     let out = args.out.clone().unwrap_or_else(|| corpus.default_out.clone());
+    let inputs = corpus.folders();
+    results::refuse_input_folder("--out", &out, &inputs)?;
+    if let Some(pairs) = &args.pairs {
+        // A name alone stands in the current folder.
+        let folder = pairs.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        results::refuse_input_folder("--pairs", folder, &inputs)?;
+    }
     results::prepare(&out)?;
     let mut pairs = args.pairs.as_deref().map(PairsFile::create).transpose()?;
     let (sources, counts) = match_all(&corpus, args, &distance, pairs.as_mut(), remarks)?;
@@ -44,10 +51,13 @@ pub fn run(args: &EvaluateArgs, as_json: bool, remarks: Remarks) -> Result<ExitS
     let drawn = figures(&sources, &evaluation, settings.threshold, distance.name())?;
     let shown: Vec<(String, String)> = [
         ("reference", corpus.reference.name.clone()),
-        ("distance", distance.name().to_string()),
+        ("sources", corpus.predictions.iter().map(|source| source.name.as_str()).collect::<Vec<_>>().join(", ")),
+        ("distance", distance_shown(args, &distance)?),
         ("matcher", args.matcher.to_string()),
         ("compat", if settings.compat == Compat::Authors { "authors" } else { "paper" }.to_string()),
         ("threshold", settings.threshold.to_string()),
+        ("rows that are no events", if corpus.on_bad_row == BadRowPolicy::Skip { "left out" } else { "refused" }.to_string()),
+        ("missing timelines", if args.allow_missing { "count as empty" } else { "refused" }.to_string()),
         ("resamples", format!("{} with seed {}, {}", settings.n_resamples, settings.seed, crate::measure::resample::GENERATOR)),
     ]
     .map(|(name, value)| (name.to_string(), value))
@@ -76,6 +86,19 @@ pub fn run(args: &EvaluateArgs, as_json: bool, remarks: Remarks) -> Result<ExitS
     super::print_table(&intake, false)?;
     super::print_out(&format!("\nresults: {}", out.display()))?;
     Ok(ExitStatus::Ok)
+}
+
+/// The distance with the hashes of the files that it rests on.
+fn distance_shown(args: &EvaluateArgs, distance: &TextDistance) -> Result<String, Failure> {
+    let mut shown = distance.name().to_string();
+    for (name, path) in [("vectors", &args.vectors), ("texts", &args.texts)] {
+        if let Some(path) = path {
+            let hash = crate::models::sha256_of(path)
+                .map_err(|error| Failure::usage(format_args!("cannot read {}: {error}", path.display())))?;
+            shown = format!("{shown}, {name} sha256 {hash}");
+        }
+    }
+    Ok(shown)
 }
 
 fn distance(args: &EvaluateArgs) -> Result<TextDistance, Failure> {

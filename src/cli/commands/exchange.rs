@@ -102,13 +102,15 @@ pub fn replies(args: &StudyArgs, input: Option<&Path>, as_json: bool, remarks: R
                 Outcome::Ok => {}
                 Outcome::Truncated => {
                     taken.accepted_truncated += 1;
-                    eprintln!("{name}:{number}: the reply was cut at its token limit; taken in as truncated");
+                    crate::cli::console::complain(format_args!(
+                        "{name}:{number}: the reply was cut at its token limit; taken in as truncated"
+                    ));
                 }
                 _ => {
                     taken.accepted_invalid += 1;
-                    eprintln!(
+                    crate::cli::console::complain(format_args!(
                         "{name}:{number}: the reply breaks the rules of its stage; taken in, `assize requests` asks again while attempts are left"
-                    );
+                    ));
                 }
             }
             store.put(&record)?;
@@ -125,9 +127,9 @@ pub fn replies(args: &StudyArgs, input: Option<&Path>, as_json: bool, remarks: R
             taken.already_on_record += 1;
         } else {
             taken.unknown += 1;
-            eprintln!(
+            crate::cli::console::complain(format_args!(
                 "{name}:{number}: custom_id {key} is no item of this study; were study, prompt or card changed since `assize requests`?"
-            );
+            ));
         }
     }
     let still = pending(&plan, &store)?.len();
@@ -152,15 +154,15 @@ fn read_lines(name: &str, reader: Box<dyn Read>, taken: &mut Taken) -> Result<Ve
             Line::Reply(key, reply) if seen.insert(key) => replies.push((number, key, reply)),
             Line::Reply(..) => {
                 taken.duplicates += 1;
-                eprintln!("{name}:{number}: this custom_id came before; the first one counts");
+                crate::cli::console::complain(format_args!("{name}:{number}: this custom_id came before; the first one counts"));
             }
             Line::Error(reason) => {
                 taken.errors += 1;
-                eprintln!("{name}:{number}: {reason}; the item stays pending");
+                crate::cli::console::complain(format_args!("{name}:{number}: {reason}; the item stays pending"));
             }
             Line::Malformed(reason) => {
                 taken.malformed += 1;
-                eprintln!("{name}:{number}: {reason}; the line is left out");
+                crate::cli::console::complain(format_args!("{name}:{number}: {reason}; the line is left out"));
             }
         }
     }

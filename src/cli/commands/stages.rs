@@ -58,7 +58,14 @@ fn read(path: &Path) -> Result<StageCorpus, Failure> {
             let place = format!("{}:{}", path.display(), at + 1);
             Failure::usage(format_args!("{place}: expected {{\"stages\": [[\"symptom\", …], …]}}: {error}"))
         })?;
+        if let Some(empty) = line.stages.iter().position(Vec::is_empty) {
+            let place = format!("{}:{}", path.display(), at + 1);
+            return Err(Failure::usage(format_args!("{place}: stage {} has no symptom; leave it out", empty + 1)));
+        }
         timelines.push(line.stages);
+    }
+    if timelines.iter().all(Vec::is_empty) {
+        return Err(Failure::usage(format_args!("{}: expected at least one timeline with a stage, got none", path.display())));
     }
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     Ok(StageCorpus { name, timelines })

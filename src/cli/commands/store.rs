@@ -56,7 +56,7 @@ fn verify(root: &Path, as_json: bool) -> Result<ExitStatus, Failure> {
     push("damaged_lines", report.damage.len())?;
     super::print_table(&table, as_json)?;
     for damage in &report.damage {
-        eprintln!("warning: {damage}");
+        crate::cli::console::complain(format_args!("warning: {damage}"));
     }
     Ok(if report.damage.is_empty() { ExitStatus::Ok } else { ExitStatus::FailedItems })
 }

@@ -10,7 +10,7 @@ pub(super) fn call(input: &Value) -> Result<Value, String> {
     let hours: Vec<f64> = fields.list("abs_errors")?;
     let s_max: Option<f64> = fields.get("s_max")?;
     let errors = LogErrors::from_hours(hours.iter().copied().map(Some)).map_err(refused)?;
-    let published = PublishedArea::new(hours.iter().map(|&error| (0.0, Some(error)))).map_err(refused)?;
+    let published = PublishedArea::new(hours.iter().map(|&error| (0, 0.0, Some(error)))).map_err(refused)?;
     Ok(json!({
         "k": errors.n(),
         "s_max": s_max.or(errors.max_hours()),

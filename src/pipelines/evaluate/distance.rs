@@ -28,9 +28,9 @@ impl TextDistance {
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
-            Self::Exact => "exact",
-            Self::Levenshtein => "normalised Levenshtein",
-            Self::Embedding(_) => "1 - cosine of embeddings",
+            Self::Exact => "exact-match distance",
+            Self::Levenshtein => "normalised Levenshtein distance",
+            Self::Embedding(_) => "cosine distance of embeddings",
         }
     }
 

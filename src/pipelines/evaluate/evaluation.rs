@@ -60,6 +60,8 @@ pub struct Evaluation {
     pub sweep: Sweep,
     /// For each source its statistics at the main threshold, in the order of [`Statistic::ALL`].
     pub estimates: Vec<Vec<Estimate>>,
+    /// Cases of each source with a concordance at the main threshold.
+    pub n_cases_with_concordance: Vec<usize>,
     pub strata: Vec<ErrorStrata>,
     pub comparisons: Vec<Comparison>,
 }
@@ -74,39 +76,38 @@ pub fn evaluate(sources: &[SourceMatches], settings: &EvaluationSettings) -> Res
     let all_thresholds = thresholds().to_vec();
     let mut sweep = Sweep::new(&systems, &all_thresholds, rules)?;
     let at = Sweep::new(&systems, &[settings.threshold], rules)?;
-    let areas = match settings.compat {
-        Compat::Paper => Vec::new(),
-        Compat::Authors => systems.iter().map(|system| script_area(system)).collect::<Result<_, _>>()?,
-    };
-    use_script_area(&mut sweep, &areas);
     let mut cases = Vec::with_capacity(systems.len());
-    for system in &systems {
+    for (system, curve) in systems.iter().zip(&mut sweep.curves) {
         let summaries =
             system.iter().map(|case| case.summary(settings.threshold, rules.concordance)).collect::<Result<Vec<_>, _>>()?;
-        cases.push(SystemCases::new(summaries, at.s_max_hours[0], rules.missing_errors)?);
+        let summaries = SystemCases::new(summaries, at.s_max_hours[0], rules.missing_errors)?;
+        cases.push(match settings.compat {
+            Compat::Paper => summaries,
+            Compat::Authors => {
+                let area = script_area(system)?;
+                for point in curve {
+                    point.aultc = area.below(point.threshold);
+                    point.aultc_own = None;
+                }
+                summaries.with_published_area(area, settings.threshold)
+            }
+        });
     }
     let bootstrap = CaseBootstrap::new(&cases, settings.n_resamples, settings.seed)?;
-    let mut estimates = Vec::with_capacity(systems.len());
-    for i in 0..systems.len() {
-        let mut row = Statistic::ALL.iter().map(|s| bootstrap.estimate(i, *s, LEVEL)).collect::<Result<Vec<_>, _>>()?;
-        if let Some(area) = areas.get(i) {
-            // Resampling the script's area is not defined by the paper: its point stands without an interval.
-            let point = area.below(settings.threshold);
-            row[Statistic::Aultc as usize] = Estimate { point, interval: None, mean: None, n_undefined: 0 };
-        }
-        estimates.push(row);
-    }
+    let estimates = |i: usize| Statistic::ALL.iter().map(|s| bootstrap.estimate(i, *s, LEVEL)).collect::<Result<Vec<_>, _>>();
+    let estimates = (0..systems.len()).map(estimates).collect::<Result<Vec<_>, _>>()?;
+    let n_cases_with_concordance = at.curves.iter().map(|curve| curve[0].n_cases_with_concordance).collect();
     let kept_times = |system: &[CaseMatches<'_>]| {
         ErrorStrata::from_times(system.iter().flat_map(|case| case.kept(settings.threshold)).filter_map(TimedPair::times))
     };
     let strata = systems.iter().map(|system| kept_times(system)).collect::<Result<_, _>>()?;
-    let comparisons = compare(&bootstrap, systems.len(), settings.compat)?;
-    Ok(Evaluation { thresholds: all_thresholds, sweep, estimates, strata, comparisons })
+    let comparisons = compare(&bootstrap, systems.len())?;
+    Ok(Evaluation { thresholds: all_thresholds, sweep, estimates, n_cases_with_concordance, strata, comparisons })
 }
 
-fn compare(bootstrap: &CaseBootstrap, n_systems: usize, compat: Compat) -> Result<Vec<Comparison>, MeasureError> {
+fn compare(bootstrap: &CaseBootstrap, n_systems: usize) -> Result<Vec<Comparison>, MeasureError> {
     let mut comparisons = Vec::new();
-    for statistic in Statistic::ALL.into_iter().filter(|s| compat == Compat::Paper || *s != Statistic::Aultc) {
+    for statistic in Statistic::ALL {
         let start = comparisons.len();
         for first in 0..n_systems {
             for second in first + 1..n_systems {
@@ -125,14 +126,8 @@ fn compare(bootstrap: &CaseBootstrap, n_systems: usize, compat: Compat) -> Resul
 
 /// The published script's area of the pairs of a system.
 fn script_area(system: &[CaseMatches<'_>]) -> Result<PublishedArea, MeasureError> {
-    PublishedArea::new(system.iter().flat_map(CaseMatches::pairs).map(|pair| (pair.distance(), pair.error_hours())))
-}
-
-fn use_script_area(sweep: &mut Sweep, areas: &[PublishedArea]) {
-    for (curve, area) in sweep.curves.iter_mut().zip(areas) {
-        for point in curve {
-            point.aultc = area.below(point.threshold);
-            point.aultc_own = None;
-        }
-    }
+    let pairs = (0_u32..)
+        .zip(system)
+        .flat_map(|(case, matches)| matches.pairs().iter().map(move |pair| (case, pair.distance(), pair.error_hours())));
+    PublishedArea::new(pairs)
 }

@@ -22,6 +22,7 @@ pub fn tables(
         within_edges(sources, evaluation)?,
         by_distance(sources, evaluation)?,
         comparisons(sources, evaluation)?,
+        estimates(sources, evaluation, settings)?,
     ])
 }
 
@@ -45,6 +46,7 @@ fn summary(sources: &[SourceMatches], evaluation: &Evaluation, settings: &Evalua
         Column::number("cases", "Cases"),
         Column::number("reference_events", "Reference events"),
         Column::number("predicted_events", "Predicted events"),
+        Column::number("cases_with_concordance", "Cases with concordance"),
     ];
     for statistic in Statistic::ALL {
         columns.push(Column::number(statistic.as_str(), label(statistic)));
@@ -52,23 +54,51 @@ fn summary(sources: &[SourceMatches], evaluation: &Evaluation, settings: &Evalua
         columns.push(Column::number(format!("{statistic}_hi"), "95% high"));
     }
     let mut table = Table::new("evaluation", format!("Evaluation at distance below {}", settings.threshold), columns)?;
-    for (source, estimates) in sources.iter().zip(&evaluation.estimates) {
+    for ((source, estimates), n_with) in sources.iter().zip(&evaluation.estimates).zip(&evaluation.n_cases_with_concordance) {
         let (n_ref, n_pred) = source.n_events();
-        let mut row = vec![source.name.as_str().into(), Cell::count(source.n_cases()), count(n_ref), count(n_pred)];
+        let mut row =
+            vec![source.name.as_str().into(), Cell::count(source.n_cases()), count(n_ref), count(n_pred), Cell::count(*n_with)];
         row.extend(estimates.iter().flat_map(with_interval));
         table.push(row)?;
     }
     let compat = match settings.compat {
         Compat::Paper => String::new(),
         Compat::Authors => " Compatible with the authors' script: tied predictions count one half and N/A is 1e8 h in concordance; \
-            in AULTC N/A is the largest error + 1 h, errors of sixty years and more are out, and the area is divided by its own range \
-            (no interval)."
+            in AULTC N/A is the largest error + 1 h, errors of sixty years and more are out, and the area is divided by its own range."
             .to_string(),
     };
+    let undefined = evaluation.estimates.iter().flatten().filter(|estimate| estimate.n_undefined > 0).count();
+    let undefined = match undefined {
+        0 => String::new(),
+        n => format!(" {n} of the intervals leave out resamples in which the measure is undefined: `estimates` counts them."),
+    };
     Ok(table.with_note(format!(
-        "Intervals: {} case resamples, seed {}, percentile; S_max held at the full sample's.{compat}",
+        "Intervals: {} case resamples, seed {}, percentile; S_max held at the full sample's.{undefined}{compat}",
         settings.n_resamples, settings.seed
     )))
+}
+
+/// One row a source and measure, with the resamples in which the measure is undefined.
+fn estimates(sources: &[SourceMatches], evaluation: &Evaluation, settings: &EvaluationSettings) -> Result<Table, ReportError> {
+    let columns = vec![
+        Column::text("source", "Source"),
+        Column::text("statistic", "Measure"),
+        Column::number("value", "Value"),
+        Column::number("lo", "95% low"),
+        Column::number("hi", "95% high"),
+        Column::number("resamples", "Resamples"),
+        Column::number("undefined_resamples", "of these undefined"),
+    ];
+    let mut table = Table::new("estimates", "Estimates with their intervals", columns)?;
+    for (source, estimates) in sources.iter().zip(&evaluation.estimates) {
+        for (statistic, estimate) in Statistic::ALL.into_iter().zip(estimates) {
+            let mut row = vec![source.name.as_str().into(), label(statistic).into()];
+            row.extend(with_interval(estimate));
+            row.extend([Cell::count(settings.n_resamples), Cell::count(estimate.n_undefined)]);
+            table.push(row)?;
+        }
+    }
+    Ok(table)
 }
 
 fn count(n: u64) -> Cell {

@@ -133,7 +133,7 @@ impl SweepFigure {
         let mut bottom = plot.below();
         if self.by_rate() {
             Notes::new(&plot, &lines, &marked).write(&mut body);
-            let note = format!("Numbers beside markers: {threshold_title}, which rises along each line.");
+            let note = format!("Numbers beside markers: {threshold_title}, which rises along each line; left out where crowded.");
             for shown in lettering::fit(&note, 11.0, super::WIDTH - 2.0 * super::MARGIN, 2) {
                 text(&mut body, "az-tiny", super::MARGIN, bottom + 10.0, &shown);
                 bottom += 14.0;
@@ -334,12 +334,21 @@ impl<'p> Notes<'p> {
                 (x - near - width + 2.0, y + near - 3.0),
             ];
             let boxes = corners.map(|(left, top)| [left, top, left + width, top + height]);
-            let Some(place) = boxes.into_iter().find(|place| self.is_free(place, &taken)) else {
+            let Some(place) = boxes.into_iter().find(|place| self.is_free(place, &taken) && self.is_nearest((x, y), place))
+            else {
                 continue;
             };
             text(body, "az-note", place[0], place[3] - 2.0, &label);
             taken.push(place);
         }
+    }
+
+    /// Whether no other marker is as near to the note as its own, so that it cannot be read as another's.
+    fn is_nearest(&self, (x, y): (f64, f64), place: &Box4) -> bool {
+        let middle = ((place[0] + place[2]) / 2.0, (place[1] + place[3]) / 2.0);
+        let far = |(x, y): (f64, f64)| (x - middle.0).hypot(y - middle.1);
+        let own = far((x, y));
+        self.marks.iter().flatten().all(|mark| (mark.0, mark.1) == (x, y) || far((mark.0, mark.1)) > own + 2.0)
     }
 
     fn is_free(&self, place: &Box4, taken: &[Box4]) -> bool {

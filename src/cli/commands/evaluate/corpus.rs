@@ -3,7 +3,7 @@
 use crate::cli::args::EvaluateArgs;
 use crate::cli::console::{Failure, Remarks};
 use crate::data::{BadRowPolicy, Event, Problem, ReadCounts, SourceName, Study, TimelineFormat, read_timeline};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,9 @@ pub struct Corpus {
     /// Case ids of the reference, sorted.
     pub cases: Vec<String>,
     pub default_out: PathBuf,
-    on_bad_row: BadRowPolicy,
+    /// How rows that are no events can be left out.
+    skip_hint: &'static str,
+    pub on_bad_row: BadRowPolicy,
 }
 
 /// One case, read.
@@ -94,6 +96,7 @@ impl Corpus {
             reference,
             predictions: sources,
             default_out: study.root().join("evaluation"),
+            skip_hint: "with on_bad_row = \"skip\" in the manifest such rows are left out and counted",
             on_bad_row: study.manifest.input.on_bad_row,
         })
     }
@@ -149,8 +152,17 @@ impl Corpus {
             reference,
             predictions,
             default_out: PathBuf::from("evaluation"),
+            skip_hint: "with --on-bad-row skip such rows are left out and counted",
             on_bad_row: args.on_bad_row,
         })
+    }
+
+    /// Every folder that timelines are read from.
+    pub fn folders(&self) -> Vec<PathBuf> {
+        let sources = std::iter::once(&self.reference).chain(&self.predictions);
+        let folders: BTreeSet<&Path> =
+            sources.flat_map(|source| source.files.values()).filter_map(|file| file.parent()).collect();
+        folders.into_iter().map(Path::to_path_buf).collect()
     }
 
     /// Reads one case.
@@ -165,7 +177,11 @@ impl Corpus {
                 fs::read(path).map_err(|error| Failure::usage(format_args!("cannot read {}: {error}", path.display())))?;
             let timeline = read_timeline(&bytes, path, source.format, self.on_bad_row);
             if timeline.problems.iter().any(Problem::is_error) {
-                return Err(Failure::problems(&timeline.problems));
+                let failure = Failure::problems(&timeline.problems);
+                return Err(match self.on_bad_row {
+                    BadRowPolicy::Refuse => failure.hint(self.skip_hint),
+                    BadRowPolicy::Skip => failure,
+                });
             }
             warnings.extend(timeline.problems);
             Ok((timeline.events, timeline.counts))
