@@ -204,7 +204,8 @@ fn fast_mode_shares_prompts_and_alone_it_computes_what_exact_does() {
 fn replies_keep_the_schema_and_the_report_shows_them() {
     let Some(_turn) = turn("schema") else { return };
     let study = Study::new("schema", 1);
-    study.manifest("max_reply_tokens = 500\n");
+    // Enough for the longest evidence and rationale that the schema allows, at a token a character.
+    study.manifest("max_reply_tokens = 900\n");
     for record in study.judged("schema", &["--numerics", "fast"]).values() {
         let reply: serde_json::Value = serde_json::from_str(&record.reply).expect("a complete JSON reply");
         assert!(reply["findings"].as_array().is_some_and(|findings| findings.len() <= 1), "{reply}");

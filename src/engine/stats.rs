@@ -14,6 +14,8 @@ pub struct EngineStats {
     reply_tokens: AtomicU64,
     /// Tokens passed through the model so far, also for items that are not finished.
     tokens_passed: AtomicU64,
+    /// Passes in which a sequence chose reply tokens, summed over the sequences.
+    reply_passes: AtomicU64,
 }
 
 /// The counters at one moment.
@@ -26,6 +28,7 @@ pub struct StatsSnapshot {
     pub reused_tokens: u64,
     pub reply_tokens: u64,
     pub tokens_passed: u64,
+    pub reply_passes: u64,
 }
 
 impl EngineStats {
@@ -45,6 +48,10 @@ impl EngineStats {
         self.tokens_passed.fetch_add(n_tokens, Ordering::Relaxed);
     }
 
+    pub(super) fn add_reply_passes(&self, n_sequences: u64) {
+        self.reply_passes.fetch_add(n_sequences, Ordering::Relaxed);
+    }
+
     /// The counters now.
     #[must_use]
     pub fn snapshot(&self) -> StatsSnapshot {
@@ -57,6 +64,7 @@ impl EngineStats {
             reused_tokens: get(&self.reused_tokens),
             reply_tokens: get(&self.reply_tokens),
             tokens_passed: get(&self.tokens_passed),
+            reply_passes: get(&self.reply_passes),
         }
     }
 }

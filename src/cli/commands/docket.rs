@@ -21,7 +21,7 @@ pub fn judge_all(plan: &Plan, engine: &Engine, on_done: &dyn Fn()) -> Result<Vec
     // Enough games at a time that the engine sees which prompts belong together.
     let n_concurrent = match plan.llama.numerics {
         Numerics::Exact => 2,
-        Numerics::Fast => 4 * plan.llama.slots as usize,
+        Numerics::Fast => 64 + 4 * plan.llama.slots as usize,
     };
     let games = stream::iter(plan.games.iter().copied())
         .map(|game| async move {

@@ -5,7 +5,7 @@ use crate::cli::args::StudyArgs;
 use crate::cli::console::{Failure, Remarks};
 use crate::cli::progress::{Counted, Progress};
 use crate::cli::resolve::{self, Plan};
-use crate::cli::{results, signals};
+use crate::cli::{results, signals, wait_policy};
 use crate::engine::StatsSnapshot;
 use crate::engine::generate::Generator;
 use crate::engine::generate::llama::LlamaJudge;
@@ -22,6 +22,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 pub fn run(args: &StudyArgs, no_engine: bool, as_json: bool, remarks: Remarks) -> Result<ExitStatus, Failure> {
+    if !no_engine {
+        wait_policy::settle();
+    }
     let plan = resolve::resolve(args, remarks)?;
     for left_out in &plan.left_out {
         remarks.say(format_args!("left out: {left_out}"));
@@ -110,14 +113,15 @@ fn judge_lines(plan: &Plan) -> Vec<String> {
 fn say_speed(stats: StatsSnapshot, wall: Duration, remarks: Remarks) {
     let seconds = wall.as_secs_f64();
     remarks.say(format_args!(
-        "judged {} items in {seconds:.1} s ({} more were on record): {} prompt tokens, {} of them shared ({:.0}%), {} reply tokens; \
-         {:.0} tokens computed a second",
+        "judged {} items in {seconds:.1} s ({} more were on record): {} prompt tokens, {} of them shared ({:.0}%), {} reply tokens \
+         in {:.2} passes each; {:.0} tokens computed a second",
         stats.items_computed,
         stats.items_replayed,
         stats.prompt_tokens,
         stats.reused_tokens,
         100.0 * stats.reused_tokens as f64 / (stats.prompt_tokens as f64).max(1.0),
         stats.reply_tokens,
+        stats.reply_passes as f64 / (stats.reply_tokens as f64).max(1.0),
         stats.tokens_passed as f64 / seconds.max(1e-3),
     ));
 }

@@ -2,7 +2,10 @@
 
 mod chat;
 mod constraint;
+mod draft;
 pub mod llama;
+mod prefix_tree;
+mod schedule;
 mod scripted;
 
 pub use chat::{ChatError, ChatTemplate, Message, Role};

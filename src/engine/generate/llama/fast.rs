@@ -1,73 +1,74 @@
-//! Fast mode: several sequences decoded together; the part that waiting prompts have in common is computed once.
+//! Fast mode: several sequences decoded together, common beginnings of prompts computed once, copied passages drafted.
 //!
-//! Sequence 0 holds one shared prefix (the instructions and the report of the games at hand). A job copies the part of it that its
-//! own prompt begins with and computes the rest beside the sequences that are already replying. All cells lie in one cache, so a
-//! copy costs no memory. `plan` decides; it is pure.
-
-mod plan;
+//! `schedule` decides, without knowing llama.cpp, which prompt runs next and what it shares; this file does it. Every pass computes
+//! the next tokens of all replies (the model's choice, what the constraint forces after it, and a draft looked up in the prompt)
+//! and, in what room is left, parts of the prompts that are still to be computed. A draft token stays only when it is the model's
+//! own choice.
 
 use super::model::Loaded;
 use super::reply::{Reply, Step};
 use super::{LlamaSettings, UBATCH, exact};
+use crate::engine::generate::draft::{DraftLength, LONGEST_DRAFT, PromptLookup, StagePrior};
+use crate::engine::generate::prefix_tree::{SequenceId, Token};
+use crate::engine::generate::schedule::{Admitted, CacheChange, Chunk, JobId, Limits, Schedule};
 use crate::engine::generate::{Finished, Generated, Job};
 use crate::engine::stats::EngineStats;
-use crate::store::{FinishReason, Origin, Timings, Usage};
+use crate::store::{Origin, Timings, Usage};
 use llama_cpp_2::context::LlamaContext;
 use llama_cpp_2::llama_batch::LlamaBatch;
 use llama_cpp_2::token::LlamaToken;
-use plan::{Move, common_prefix};
-use std::collections::VecDeque;
+use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::{Duration, Instant};
 
-/// The sequence that holds the shared prefix.
-const SHARED: i32 = 0;
-
 /// How long an idle judge waits for further jobs before it plans, so that it sees which prompts belong together.
 const GATHER: Duration = Duration::from_millis(5);
 
-struct Waiting {
-    job: Job,
-    tokens: Vec<LlamaToken>,
-}
+/// Sequences of the cache beyond the slots: finished prompts that another may begin with.
+const RESTING_SEQUENCES: u32 = 8;
 
-/// The shared prefix and how much of it is computed.
-#[derive(Default)]
-struct Shared {
-    tokens: Vec<LlamaToken>,
-    n_done: usize,
-    /// Computed tokens that no job has been charged for yet.
-    n_unclaimed: usize,
-    generation: u64,
-}
+/// Cells that finished prompts may keep beyond what the next prompt needs. On a CPU every cell in use costs a look at its mask.
+const IDLE_CELLS: usize = 2_048;
+
+/// What one further token costs in a pass of a few, as a part of a pass of one, until it has been measured.
+const MARGINAL_COST: f32 = 0.3;
+
+/// Most draft tokens of a sequence in a pass.
+const MOST_DRAFTED: usize = if LONGEST_DRAFT < 16 { LONGEST_DRAFT } else { 16 };
 
 /// A sequence at work.
 struct Slot<'a> {
-    sequence: i32,
+    sequence: SequenceId,
     job: Job,
-    tokens: Vec<LlamaToken>,
+    prompt: Arc<[Token]>,
+    /// Cells of the sequence that hold prompt and reply.
     n_past: usize,
-    /// Tokens copied from the shared prefix, of which generation.
-    n_copied: usize,
-    generation: u64,
     n_reused: usize,
     reply: Reply<'a>,
-    next: Option<LlamaToken>,
+    /// Reply tokens that are chosen and not yet computed.
+    pending: Vec<LlamaToken>,
+    draft: Vec<LlamaToken>,
+    lookup: PromptLookup,
+    draft_length: DraftLength,
     started: Instant,
     prompt_ms: f64,
+    /// Most sequences that a pass of this one replied for.
+    width: u32,
 }
 
 struct Loop<'a, 'c> {
     loaded: &'a Loaded,
     settings: &'c LlamaSettings,
     context: LlamaContext<'a>,
-    n_cells: usize,
-    can_share: bool,
-    waiting: VecDeque<Waiting>,
-    shared: Shared,
+    limits: Limits,
+    schedule: Schedule,
+    /// Jobs that wait for a sequence.
+    waiting: HashMap<JobId, Job>,
+    n_jobs: JobId,
     slots: Vec<Slot<'a>>,
-    free_sequences: Vec<i32>,
+    prior: StagePrior,
 }
 
 /// Answers jobs until the channel closes.
@@ -81,22 +82,29 @@ pub(super) fn run(
     stats: &EngineStats,
     stop: &AtomicBool,
 ) -> Result<(), String> {
-    let n_cells = settings.context_tokens.saturating_mul(2);
-    let context = loaded.context(settings, n_cells, settings.slots + 1)?;
-    let can_share = !loaded.model.is_recurrent() && !loaded.model.is_hybrid();
-    if !can_share {
+    let share = !loaded.model.is_recurrent() && !loaded.model.is_hybrid();
+    if !share {
         tracing::warn!("this model keeps a recurrent state: prompt parts are not shared between games");
     }
+    let n_cells = settings.context_tokens.saturating_mul(2);
+    let n_sequences = if share { settings.slots + RESTING_SEQUENCES } else { settings.slots };
+    let limits = Limits {
+        slots: settings.slots as usize,
+        sequences: n_sequences as usize,
+        cells: n_cells as usize,
+        idle_cells: IDLE_CELLS,
+        share,
+    };
     let mut work = Loop {
         loaded,
         settings,
-        context,
-        n_cells: n_cells as usize,
-        can_share,
-        waiting: VecDeque::new(),
-        shared: Shared::default(),
+        context: loaded.context(settings, n_cells, n_sequences)?,
+        limits,
+        schedule: Schedule::new(limits),
+        waiting: HashMap::new(),
+        n_jobs: 0,
         slots: Vec::new(),
-        free_sequences: (1..=i32::try_from(settings.slots).unwrap_or(i32::MAX)).rev().collect(),
+        prior: StagePrior::default(),
     };
     let mut batch = LlamaBatch::new(UBATCH as usize, 1);
     loop {
@@ -117,7 +125,7 @@ pub(super) fn run(
     }
 }
 
-impl Loop<'_, '_> {
+impl<'a> Loop<'a, '_> {
     fn is_idle(&self) -> bool {
         self.slots.is_empty() && self.waiting.is_empty()
     }
@@ -148,22 +156,33 @@ impl Loop<'_, '_> {
 
     /// Answers every job that has no reply token yet with [`Generated::Interrupted`]; begun replies go on.
     fn turn_away(&mut self) {
-        for waiting in self.waiting.drain(..) {
-            let _ = waiting.job.done.send(Generated::Interrupted);
+        for (id, job) in self.waiting.drain() {
+            self.schedule.withdraw(id);
+            let _ = job.done.send(Generated::Interrupted);
         }
         for i in (0..self.slots.len()).rev().filter(|i| self.slots[*i].reply.n_tokens() == 0).collect::<Vec<_>>() {
-            let slot = self.slots.remove(i);
-            self.release(slot.sequence);
+            let slot = self.remove(i);
             let _ = slot.job.done.send(Generated::Interrupted);
         }
-        // A prefix that is still being computed has nobody left to read it.
-        self.shared.tokens.truncate(self.shared.n_done);
     }
 
-    /// Empties a sequence's cells and makes it free.
-    fn release(&mut self, sequence: i32) {
-        let _ = self.context.kv_cache_seq_rm(sequence, None, None);
-        self.free_sequences.push(sequence);
+    /// Takes a slot out and gives its sequence back.
+    fn remove(&mut self, index: usize) -> Slot<'a> {
+        let sequence = self.slots[index].sequence;
+        let mut changes = Vec::new();
+        self.schedule.finish(sequence, &mut changes);
+        self.change_cache(&changes);
+        self.slots.remove(index)
+    }
+
+    fn change_cache(&mut self, changes: &[CacheChange]) {
+        let position = |n: usize| Some(u32::try_from(n).unwrap_or(u32::MAX));
+        for change in changes {
+            let _ = match *change {
+                CacheChange::Copy { from, to, n_tokens } => self.context.kv_cache_seq_cp(from, to, Some(0), position(n_tokens)),
+                CacheChange::Cut { sequence, keep } => self.context.kv_cache_seq_rm(sequence, position(keep), None),
+            };
+        }
     }
 
     fn queue(&mut self, job: Job) {
@@ -174,139 +193,88 @@ impl Loop<'_, '_> {
                 return;
             }
         };
-        match exact::check_fit(tokens.len(), &job, self.settings) {
-            Ok(()) => self.waiting.push_back(Waiting { job, tokens }),
-            Err(generated) => {
-                let _ = job.done.send(generated);
-            }
+        if let Err(generated) = exact::check_fit(tokens.len(), &job, self.settings) {
+            let _ = job.done.send(generated);
+            return;
         }
+        let prompt: Arc<[Token]> = tokens.iter().map(|token| token.0).collect();
+        self.submit(prompt, job);
     }
 
-    /// Gives free sequences to waiting jobs and chooses the shared prefix.
+    fn submit(&mut self, prompt: Arc<[Token]>, job: Job) {
+        let reserve = (job.max_reply_tokens as usize + MOST_DRAFTED).min(self.limits.cells - prompt.len());
+        self.n_jobs += 1;
+        self.schedule.submit(self.n_jobs, prompt, reserve);
+        self.waiting.insert(self.n_jobs, job);
+    }
+
+    /// Gives free sequences to waiting jobs.
     fn admit(&mut self) {
-        while self.shared.n_done == self.shared.tokens.len() && !self.waiting.is_empty() && !self.free_sequences.is_empty() {
-            let prompts: Vec<&[LlamaToken]> = self.waiting.iter().map(|waiting| waiting.tokens.as_slice()).collect();
-            let n_siblings = self.settings.slots as usize - 1;
-            let chosen = if self.can_share { plan::choose(&prompts, &self.shared.tokens, n_siblings) } else { Move::alone() };
-            let fits = |extra: usize| self.cells_in_use() + extra <= self.n_cells;
-            match chosen {
-                Move::Share { index, n_tokens } => {
-                    let kept = common_prefix(&self.waiting[index].tokens, &self.shared.tokens);
-                    // The old prefix stays in the cache while a sequence still reads it.
-                    if !self.slots.is_empty() && !fits(n_tokens - kept + self.shared.tokens.len() - kept) {
-                        return;
-                    }
-                    let target = self.waiting[index].tokens[..n_tokens].to_vec();
-                    self.share(target, kept);
-                }
-                Move::Admit { index, n_copied } => {
-                    let waiting = &self.waiting[index];
-                    let own = waiting.tokens.len() - n_copied + waiting.job.max_reply_tokens as usize;
-                    if fits(own) {
-                        self.start(index, n_copied);
-                    } else if self.slots.is_empty() {
-                        // Only the shared prefix is in the way: keep what this job reads of it.
-                        let target = self.waiting[index].tokens[..n_copied].to_vec();
-                        self.share(target, n_copied);
-                    } else {
-                        return;
-                    }
-                }
-            }
+        let mut changes = Vec::new();
+        while let Some(admitted) = self.schedule.admit(&mut changes) {
+            self.change_cache(&changes);
+            changes.clear();
+            self.start(&admitted);
         }
+        self.change_cache(&changes);
     }
 
-    /// Cells that are or may come to be occupied by what runs now.
-    fn cells_in_use(&self) -> usize {
-        let own: usize =
-            self.slots.iter().map(|slot| slot.tokens.len() - slot.n_copied + slot.job.max_reply_tokens as usize).sum();
-        let mut old: Vec<(u64, usize)> = Vec::new();
-        for slot in self.slots.iter().filter(|slot| slot.generation != self.shared.generation) {
-            match old.iter_mut().find(|(generation, _)| *generation == slot.generation) {
-                Some((_, n_tokens)) => *n_tokens = slot.n_copied.max(*n_tokens),
-                None => old.push((slot.generation, slot.n_copied)),
-            }
-        }
-        self.shared.tokens.len() + own + old.iter().map(|(_, n_tokens)| n_tokens).sum::<usize>()
-    }
-
-    /// Makes `target` the shared prefix; its first `kept` tokens are computed already.
-    fn share(&mut self, target: Vec<LlamaToken>, kept: usize) {
-        let kept_u32 = u32::try_from(kept).unwrap_or(u32::MAX);
-        let _ = self.context.kv_cache_seq_rm(SHARED, Some(kept_u32), None);
-        if kept < self.shared.tokens.len() {
-            self.shared.generation += 1;
-        }
-        self.shared.n_done = kept;
-        self.shared.n_unclaimed = self.shared.n_unclaimed.min(kept);
-        self.shared.tokens = target;
-    }
-
-    fn start(&mut self, index: usize, n_copied: usize) {
-        let Some(Waiting { job, tokens }) = self.waiting.remove(index) else { return };
+    fn start(&mut self, admitted: &Admitted) {
+        let Some(job) = self.waiting.remove(&admitted.job) else { return };
         let reply = match Reply::new(self.loaded, job.constraint.as_deref(), job.max_reply_tokens) {
-            Ok(reply) => reply,
+            Ok(reply) => reply.appending_forced(),
             Err(reason) => {
+                let mut changes = Vec::new();
+                self.schedule.finish(admitted.sequence, &mut changes);
+                self.change_cache(&changes);
                 let _ = job.done.send(Generated::Crashed { reason });
                 return;
             }
         };
-        let Some(sequence) = self.free_sequences.pop() else { return };
-        if n_copied > 0 {
-            let end = u32::try_from(n_copied).unwrap_or(u32::MAX);
-            let _ = self.context.kv_cache_seq_cp(SHARED, sequence, Some(0), Some(end));
-        }
-        let claimed = self.shared.n_unclaimed.min(n_copied);
-        self.shared.n_unclaimed -= claimed;
         self.slots.push(Slot {
-            sequence,
+            sequence: admitted.sequence,
+            lookup: PromptLookup::new(&admitted.prompt),
+            draft_length: DraftLength::new(&self.prior, MARGINAL_COST, MOST_DRAFTED),
+            prompt: Arc::clone(&admitted.prompt),
             job,
-            tokens,
-            n_past: n_copied,
-            n_copied,
-            generation: self.shared.generation,
-            n_reused: n_copied - claimed,
+            n_past: admitted.n_reused,
+            n_reused: admitted.n_reused,
             reply,
-            next: None,
+            pending: Vec::new(),
+            draft: Vec::new(),
             started: Instant::now(),
             prompt_ms: 0.0,
+            width: 0,
         });
     }
 
-    /// One pass: the next token of every replying sequence, then prompt parts up to the batch size.
+    /// One pass: the next tokens of every reply, then prompt parts up to the batch size.
     fn pass(&mut self, batch: &mut LlamaBatch<'_>, stats: &EngineStats) -> Result<(), String> {
         batch.clear();
-        let text = |error: llama_cpp_2::llama_batch::BatchAddError| error.to_string();
-        let position = |n: usize| i32::try_from(n).map_err(|_| "the sequence is longer than llama.cpp can count".to_string());
-        // Where in the batch each slot's logits will be.
-        let mut choices: Vec<(usize, i32)> = Vec::new();
-        for (i, slot) in self.slots.iter_mut().enumerate() {
-            if let Some(token) = slot.next.take() {
-                choices.push((i, batch.n_tokens()));
-                batch.add(token, position(slot.n_past)?, &[slot.sequence], true).map_err(text)?;
-                slot.n_past += 1;
+        // Slots that choose in this pass, with the place in the batch of their first logits.
+        let mut choosing: Vec<(usize, i32)> = Vec::new();
+        let n_replying = self.slots.iter().filter(|slot| !slot.pending.is_empty()).count();
+        let room_each = (UBATCH as usize / n_replying.max(1)).max(1);
+        for (i, slot) in self.slots.iter_mut().enumerate().filter(|(_, slot)| !slot.pending.is_empty()) {
+            slot.make_draft(room_each.saturating_sub(slot.pending.len()));
+            if batch.n_tokens() as usize + slot.pending.len() + slot.draft.len() > UBATCH as usize {
+                continue;
             }
-        }
-        let mut room = UBATCH as usize - batch.n_tokens() as usize;
-        let n_base = room.min(self.shared.tokens.len() - self.shared.n_done);
-        for _ in 0..n_base {
-            let at = self.shared.n_done;
-            batch.add(self.shared.tokens[at], position(at)?, &[SHARED], false).map_err(text)?;
-            self.shared.n_done += 1;
-        }
-        self.shared.n_unclaimed += n_base;
-        room -= n_base;
-        for (i, slot) in self.slots.iter_mut().enumerate() {
-            let n = room.min(slot.tokens.len().saturating_sub(slot.n_past));
-            for _ in 0..n {
-                let last = slot.n_past + 1 == slot.tokens.len();
-                if last {
-                    choices.push((i, batch.n_tokens()));
-                }
-                batch.add(slot.tokens[slot.n_past], position(slot.n_past)?, &[slot.sequence], last).map_err(text)?;
-                slot.n_past += 1;
+            for (k, token) in slot.pending.iter().chain(&slot.draft).enumerate() {
+                add(batch, *token, slot.n_past + k, slot.sequence, k + 1 >= slot.pending.len())?;
             }
-            room -= n;
+            choosing.push((i, batch.n_tokens() - 1 - i32::try_from(slot.draft.len()).unwrap_or(i32::MAX)));
+        }
+        let chunks = self.schedule.chunks(UBATCH as usize - batch.n_tokens() as usize);
+        for chunk in &chunks {
+            for at in chunk.from..chunk.to {
+                let is_last = chunk.is_last() && at + 1 == chunk.to;
+                add(batch, LlamaToken(chunk.prompt[at]), at, chunk.sequence, is_last)?;
+            }
+            if chunk.is_last() {
+                let slot = self.slots.iter().position(|slot| slot.sequence == chunk.sequence);
+                choosing.extend(slot.map(|i| (i, batch.n_tokens() - 1)));
+            }
         }
         if batch.n_tokens() == 0 {
             return Ok(());
@@ -315,76 +283,136 @@ impl Loop<'_, '_> {
             .decode(batch)
             .map_err(|error| format!("llama.cpp could not compute {} tokens: {error}", batch.n_tokens()))?;
         stats.add_passed(u64::from(batch.n_tokens().unsigned_abs()));
-        let width = u32::try_from(choices.len()).unwrap_or(u32::MAX);
+        self.note_computed(&chunks);
+        let width = u32::try_from(choosing.len()).unwrap_or(u32::MAX);
+        stats.add_reply_passes(u64::from(width));
         let mut ended: Vec<(usize, Step)> = Vec::new();
-        for (i, at) in choices {
+        for (i, at) in choosing {
             let slot = &mut self.slots[i];
+            slot.width = slot.width.max(width);
             if slot.prompt_ms == 0.0 {
                 slot.prompt_ms = slot.started.elapsed().as_secs_f64() * 1e3;
             }
-            match slot.reply.choose(self.context.get_logits_ith(at)) {
-                Step::Feed(token) => slot.next = Some(token),
-                step => ended.push((i, step)),
+            if let Some(step) = slot.choose(&mut self.context, at) {
+                ended.push((i, step));
             }
         }
         ended.sort_by_key(|(i, _)| std::cmp::Reverse(*i));
         for (i, step) in ended {
-            self.finish(i, step, width);
+            self.finish(i, step);
         }
         Ok(())
     }
 
-    fn finish(&mut self, index: usize, step: Step, width: u32) {
-        let slot = self.slots.remove(index);
-        self.release(slot.sequence);
-        let _ = slot.job.done.send(match step {
-            Step::Done(finish) => {
-                let usage = Usage {
-                    prompt_tokens: u32::try_from(slot.tokens.len()).unwrap_or(u32::MAX),
-                    reused_tokens: u32::try_from(slot.n_reused).unwrap_or(u32::MAX),
-                    reply_tokens: slot.reply.n_tokens(),
-                };
-                finished(slot.reply, finish, usage, width, slot.prompt_ms, slot.started)
+    fn note_computed(&mut self, chunks: &[Chunk]) {
+        for chunk in chunks {
+            self.schedule.computed(chunk);
+            if let Some(slot) = self.slots.iter_mut().find(|slot| slot.sequence == chunk.sequence) {
+                slot.n_past = chunk.to;
             }
-            Step::Crashed(reason) => Generated::Crashed { reason },
-            Step::Feed(_) => Generated::Crashed { reason: "a sequence was ended that had not finished".into() },
-        });
+        }
+    }
+
+    fn finish(&mut self, index: usize, step: Step) {
+        self.prior.absorb(self.slots[index].draft_length.clone());
+        self.remove(index).answer(step);
     }
 
     /// After a failed pass: every running job fails, the cache is emptied, waiting jobs go on.
     fn give_up(&mut self, reason: &str) {
         self.context.clear_kv_cache();
-        self.shared = Shared { generation: self.shared.generation + 1, ..Shared::default() };
-        if self.slots.is_empty()
-            && let Some(waiting) = self.waiting.pop_front()
-        {
-            let _ = waiting.job.done.send(Generated::Crashed { reason: reason.to_string() });
-        }
+        let waiting = self.schedule.take_waiting();
+        self.schedule = Schedule::new(self.limits);
+        let mut jobs = std::mem::take(&mut self.waiting);
+        let mut spare = self.slots.is_empty();
         for slot in self.slots.drain(..) {
-            self.free_sequences.push(slot.sequence);
             let _ = slot.job.done.send(Generated::Crashed { reason: reason.to_string() });
+        }
+        for (id, prompt) in waiting {
+            let Some(job) = jobs.remove(&id) else { continue };
+            if std::mem::take(&mut spare) {
+                let _ = job.done.send(Generated::Crashed { reason: reason.to_string() });
+            } else {
+                self.submit(prompt, job);
+            }
         }
     }
 }
 
-fn finished(
-    reply: Reply<'_>,
-    finish: FinishReason,
-    usage: Usage,
-    batch_width: u32,
-    prompt_ms: f64,
-    started: Instant,
-) -> Generated {
-    let reply_ms = started.elapsed().as_secs_f64() * 1e3 - prompt_ms;
-    let (reply, reasoning, min_margin) = reply.into_parts();
-    Generated::Finished(Finished {
-        reply,
-        reasoning,
-        finish,
-        usage,
-        batch_width,
-        min_margin,
-        timings: Timings { prompt_ms, reply_ms },
-        origin: Origin::Engine,
-    })
+impl Slot<'_> {
+    /// Looks up what may follow the tokens that are pending, at most `room` tokens.
+    fn make_draft(&mut self, room: usize) {
+        let mut found = Vec::new();
+        let most = self.draft_length.length().min(room);
+        if most > 0 {
+            self.lookup.draft(most, &mut found);
+        }
+        self.draft.clear();
+        self.draft.extend(found.into_iter().map(LlamaToken));
+        let n = self.reply.acceptable(&self.draft);
+        self.draft.truncate(n);
+    }
+
+    /// Chooses along the computed tokens for as long as the draft is what the model chooses. `at` is the place of the logits after
+    /// the last token that is certain. Returns how the reply ends, if it does.
+    fn choose(&mut self, context: &mut LlamaContext<'_>, at: i32) -> Option<Step> {
+        let draft = std::mem::take(&mut self.draft);
+        self.n_past += self.pending.len();
+        self.pending.clear();
+        let mut n_kept = 0;
+        let ended = loop {
+            let place = at + i32::try_from(n_kept).unwrap_or(i32::MAX);
+            match self.reply.choose(context.get_logits_ith(place)) {
+                Step::Feed(tokens) => {
+                    tokens.iter().for_each(|token| self.lookup.push(token.0));
+                    let n_agreed = tokens.iter().zip(&draft[n_kept..]).take_while(|(x, y)| x == y).count();
+                    n_kept += n_agreed;
+                    if n_agreed < tokens.len() {
+                        self.pending.extend_from_slice(&tokens[n_agreed..]);
+                        break None;
+                    }
+                }
+                step => break Some(step),
+            }
+        };
+        self.n_past += n_kept;
+        self.draft_length.observe(draft.len(), n_kept);
+        if n_kept < draft.len() {
+            let _ = context.kv_cache_seq_rm(self.sequence, u32::try_from(self.n_past).ok(), None);
+        }
+        ended
+    }
+
+    /// Answers the job.
+    fn answer(self, step: Step) {
+        let generated = match step {
+            Step::Done(finish) => {
+                let usage = Usage {
+                    prompt_tokens: u32::try_from(self.prompt.len()).unwrap_or(u32::MAX),
+                    reused_tokens: u32::try_from(self.n_reused).unwrap_or(u32::MAX),
+                    reply_tokens: self.reply.n_tokens(),
+                };
+                let reply_ms = self.started.elapsed().as_secs_f64() * 1e3 - self.prompt_ms;
+                let (reply, reasoning, min_margin) = self.reply.into_parts();
+                Generated::Finished(Finished {
+                    reply,
+                    reasoning,
+                    finish,
+                    usage,
+                    batch_width: self.width,
+                    min_margin,
+                    timings: Timings { prompt_ms: self.prompt_ms, reply_ms },
+                    origin: Origin::Engine,
+                })
+            }
+            Step::Crashed(reason) => Generated::Crashed { reason },
+            Step::Feed(_) => Generated::Crashed { reason: "a sequence was ended that had not finished".into() },
+        };
+        let _ = self.job.done.send(generated);
+    }
+}
+
+fn add(batch: &mut LlamaBatch<'_>, token: LlamaToken, at: usize, sequence: SequenceId, logits: bool) -> Result<(), String> {
+    let position = i32::try_from(at).map_err(|_| "the sequence is longer than llama.cpp can count".to_string())?;
+    batch.add(token, position, &[sequence], logits).map_err(|error| error.to_string())
 }

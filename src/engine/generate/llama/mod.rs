@@ -1,7 +1,7 @@
 //! GGUF judges through llama.cpp. The only place that names `llama_cpp_2`.
 //!
 //! One thread owns model and context and runs either the exact loop (one sequence at a time, a fresh cache for each) or the fast
-//! loop (several sequences, common prompt parts computed once). Jobs come in over a channel; each is answered once.
+//! loop (several sequences, common beginnings of prompts computed once, drafts from the prompt). Jobs come in over a channel; each is answered once.
 
 mod exact;
 mod fast;

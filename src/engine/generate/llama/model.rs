@@ -116,6 +116,8 @@ impl Loaded {
             .with_n_ubatch(UBATCH)
             .with_n_seq_max(n_sequences)
             .with_kv_unified(true)
+            // A beginning can be forked only while all of its cells are there, in sliding-window layers too.
+            .with_swa_full(true)
             .with_flash_attention_policy(i32::from(FLASH_ATTENTION))
             .with_n_threads(threads)
             .with_n_threads_batch(threads);
