@@ -12,6 +12,8 @@ sh benches/peers/setup.sh .peers/python > "$out/measures-machine.txt"
     rustc --version
     git rev-parse HEAD
 } >> "$out/measures-machine.txt"
+# Each run stands alone.
+rm -rf target/criterion
 for bench in against_python ratings matching; do
     cargo bench --locked --bench $bench 2> /dev/null | tee "$out/$bench.txt"
 done
