@@ -8,8 +8,8 @@
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// Turns of waiting before a thread sleeps: some ten microseconds.
-const SPINS: (&str, &str) = ("GOMP_SPINCOUNT", "10000");
+/// Turns of waiting before a thread sleeps: some microseconds. `benches/runs/2026-11-30/wait_policy.txt` has what it is worth.
+const SPINS: (&str, &str) = ("GOMP_SPINCOUNT", "1000");
 
 /// Whoever sets one of these has chosen.
 const CHOSEN: [&str; 2] = [SPINS.0, "OMP_WAIT_POLICY"];
