@@ -1,6 +1,8 @@
 //! Time errors by how large they are and by how far from presentation the reference lies. It knows times only.
 
 use super::error::MeasureError;
+use super::resample::{CaseResampler, Interval, percentile_interval};
+use rayon::prelude::*;
 
 /// Edges of both tables: presentation, an hour, a day, a week and a year of 365.25 days.
 ///
@@ -60,6 +62,59 @@ impl ErrorStrata {
     }
 }
 
+/// The matched events of one case by the size of their error.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct EdgeCounts {
+    n: u32,
+    within: [u32; 5],
+}
+
+impl EdgeCounts {
+    /// Counts matched events, given as (reference, predicted) hours.
+    pub fn from_times(times: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        let mut counts = Self::default();
+        for (t_ref, t_pred) in times {
+            let error = (t_pred - t_ref).abs();
+            counts.n += 1;
+            for (n, edge) in counts.within.iter_mut().zip(EDGES_HOURS) {
+                *n += u32::from(error <= edge);
+            }
+        }
+        counts
+    }
+}
+
+/// Percentile intervals of [`ErrorStrata::within_edges`] over resamples of the cases; None where no resample has an event.
+///
+/// # Errors
+/// A level outside (0, 1).
+///
+/// # Numerics
+/// Resample r depends on the seed and r alone and draws the same cases as [`super::case_bootstrap`].
+pub fn within_edges_intervals(
+    cases: &[EdgeCounts],
+    n_resamples: usize,
+    seed: u64,
+    level: f64,
+) -> Result<[Option<Interval>; 5], MeasureError> {
+    let sampler = CaseResampler { seed, n_cases: cases.len() };
+    let shares = |resample: usize| {
+        let (mut n, mut within) = (0, [0; 5]);
+        for case in sampler.indices(resample as u64) {
+            n += cases[case].n as usize;
+            within.iter_mut().zip(cases[case].within).for_each(|(sum, count)| *sum += count as usize);
+        }
+        within.map(|count| part(count, n))
+    };
+    let resampled: Vec<[Option<f64>; 5]> = (0..n_resamples).into_par_iter().map(shares).collect();
+    let mut intervals = [None; 5];
+    for (edge, interval) in intervals.iter_mut().enumerate() {
+        let values: Vec<f64> = resampled.iter().filter_map(|shares| shares[edge]).collect();
+        *interval = percentile_interval(&values, level)?;
+    }
+    Ok(intervals)
+}
+
 fn part(n: usize, of: usize) -> Option<f64> {
     (of > 0).then(|| n as f64 / of as f64)
 }
@@ -101,6 +156,20 @@ mod tests {
         let mut reversed = times;
         reversed.reverse();
         assert_eq!(ErrorStrata::from_times(reversed).unwrap(), strata);
+    }
+
+    #[test]
+    fn intervals_resample_whole_cases() {
+        let near = EdgeCounts::from_times([(0.0, 0.0), (10.0, 10.5)]);
+        let far = EdgeCounts::from_times([(0.0, 500.0), (0.0, 500.0)]);
+        let alike = within_edges_intervals(&[near; 7], 50, 1, 0.95).unwrap();
+        assert_eq!(alike.map(|i| i.map(|i| (i.lo, i.hi))), [0.5, 1.0, 1.0, 1.0, 1.0].map(|share| Some((share, share))));
+        // Two cases: a quarter of the resamples hold one of them twice.
+        let mixed = within_edges_intervals(&[near, far], 400, 1, 0.95).unwrap();
+        assert_eq!(mixed[1].map(|i| (i.lo, i.hi)), Some((0.0, 1.0)));
+        assert_eq!(mixed[4].map(|i| (i.lo, i.hi)), Some((1.0, 1.0)), "500 h are within a year");
+        assert_eq!(within_edges_intervals(&[EdgeCounts::default(); 3], 20, 1, 0.95).unwrap(), [None; 5]);
+        assert!(within_edges_intervals(&[near], 20, 1, 1.0).is_err());
     }
 
     #[test]

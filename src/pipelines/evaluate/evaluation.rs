@@ -4,8 +4,9 @@ use super::matches::SourceMatches;
 use crate::measure::MeasureError;
 use crate::measure::aultc::PublishedArea;
 use crate::measure::case_bootstrap::{CaseBootstrap, Difference, Estimate, Statistic, SystemCases};
-use crate::measure::error_strata::ErrorStrata;
+use crate::measure::error_strata::{EdgeCounts, ErrorStrata, within_edges_intervals};
 use crate::measure::holm::holm;
+use crate::measure::resample::Interval;
 use crate::measure::sweep::{CaseMatches, Sweep, TimeRules, thresholds};
 use crate::measure::timed_pair::TimedPair;
 
@@ -63,6 +64,8 @@ pub struct Evaluation {
     /// Cases of each source with a concordance at the main threshold.
     pub n_cases_with_concordance: Vec<usize>,
     pub strata: Vec<ErrorStrata>,
+    /// Intervals of the cumulative strata, per source.
+    pub within_edges: Vec<[Option<Interval>; 5]>,
     pub comparisons: Vec<Comparison>,
 }
 
@@ -100,9 +103,16 @@ pub fn evaluate(sources: &[SourceMatches], settings: &EvaluationSettings) -> Res
     let kept_times = |system: &[CaseMatches<'_>]| {
         ErrorStrata::from_times(system.iter().flat_map(|case| case.kept(settings.threshold)).filter_map(TimedPair::times))
     };
+    let within_edges = systems.iter().map(|system| {
+        let times =
+            |case: &CaseMatches<'_>| EdgeCounts::from_times(case.kept(settings.threshold).iter().filter_map(TimedPair::times));
+        let counts: Vec<EdgeCounts> = system.iter().map(times).collect();
+        within_edges_intervals(&counts, settings.n_resamples, settings.seed, LEVEL)
+    });
+    let within_edges = within_edges.collect::<Result<_, _>>()?;
     let strata = systems.iter().map(|system| kept_times(system)).collect::<Result<_, _>>()?;
     let comparisons = compare(&bootstrap, systems.len())?;
-    Ok(Evaluation { thresholds: all_thresholds, sweep, estimates, n_cases_with_concordance, strata, comparisons })
+    Ok(Evaluation { thresholds: all_thresholds, sweep, estimates, n_cases_with_concordance, strata, within_edges, comparisons })
 }
 
 fn compare(bootstrap: &CaseBootstrap, n_systems: usize) -> Result<Vec<Comparison>, MeasureError> {

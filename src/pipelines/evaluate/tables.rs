@@ -142,11 +142,18 @@ fn sweep(sources: &[SourceMatches], evaluation: &Evaluation) -> Result<Table, Re
 
 fn within_edges(sources: &[SourceMatches], evaluation: &Evaluation) -> Result<Table, ReportError> {
     let mut columns = vec![Column::text("source", "Source")];
-    columns.extend(EDGES_HOURS.map(|edge| Column::number(format!("within_{edge}h"), format!("within {edge} h")).with_unit("%")));
+    for edge in EDGES_HOURS {
+        columns.push(Column::number(format!("within_{edge}h"), format!("within {edge} h")).with_unit("%"));
+        columns.push(Column::number(format!("within_{edge}h_lo"), "95% low"));
+        columns.push(Column::number(format!("within_{edge}h_hi"), "95% high"));
+    }
     let mut table = Table::new("errors_within", "Matched events with a time error up to", columns)?;
-    for (source, strata) in sources.iter().zip(&evaluation.strata) {
+    let percent = |share: Option<f64>| Cell::maybe(share.map(|share| 100.0 * share), 1);
+    for ((source, strata), intervals) in sources.iter().zip(&evaluation.strata).zip(&evaluation.within_edges) {
         let mut row = vec![source.name.as_str().into()];
-        row.extend(strata.within_edges.map(|share| Cell::maybe(share.map(|share| 100.0 * share), 1)));
+        for (share, interval) in strata.within_edges.iter().zip(intervals) {
+            row.extend([percent(*share), percent(interval.map(|i| i.lo)), percent(interval.map(|i| i.hi))]);
+        }
         table.push(row)?;
     }
     Ok(table)
