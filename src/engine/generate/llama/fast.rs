@@ -69,6 +69,8 @@ struct Loop<'a, 'c> {
     n_jobs: JobId,
     slots: Vec<Slot<'a>>,
     prior: StagePrior,
+    /// Whether the last pass computed prompt parts.
+    prompts_had_turn: bool,
 }
 
 /// Answers jobs until the channel closes.
@@ -105,6 +107,7 @@ pub(super) fn run(
         n_jobs: 0,
         slots: Vec::new(),
         prior: StagePrior::default(),
+        prompts_had_turn: false,
     };
     let mut batch = LlamaBatch::new(UBATCH as usize, 1);
     loop {
@@ -248,14 +251,19 @@ impl<'a> Loop<'a, '_> {
         });
     }
 
-    /// One pass: the next tokens of every reply, then prompt parts up to the batch size.
+    /// One pass: the next tokens of every reply, or a part of one prompt, in turn where there is both. Not mixed: llama.cpp computes
+    /// the attention of prompts in tiles of rows, and a tile in which several sequences meet reads the cells of all of them.
     fn pass(&mut self, batch: &mut LlamaBatch<'_>, stats: &EngineStats) -> Result<(), String> {
         batch.clear();
         // Slots that choose in this pass, with the place in the batch of their first logits.
         let mut choosing: Vec<(usize, i32)> = Vec::new();
         let n_replying = self.slots.iter().filter(|slot| !slot.pending.is_empty()).count();
         let room_each = (UBATCH as usize / n_replying.max(1)).max(1);
-        for (i, slot) in self.slots.iter_mut().enumerate().filter(|(_, slot)| !slot.pending.is_empty()) {
+        let chunk = self.schedule.chunks(UBATCH as usize).into_iter().next();
+        let chunk = chunk.filter(|_| n_replying == 0 || !self.prompts_had_turn);
+        self.prompts_had_turn = chunk.is_some();
+        let replying = self.slots.iter_mut().enumerate().filter(|(_, slot)| chunk.is_none() && !slot.pending.is_empty());
+        for (i, slot) in replying {
             slot.make_draft(room_each.saturating_sub(slot.pending.len()));
             if batch.n_tokens() as usize + slot.pending.len() + slot.draft.len() > UBATCH as usize {
                 continue;
@@ -265,8 +273,7 @@ impl<'a> Loop<'a, '_> {
             }
             choosing.push((i, batch.n_tokens() - 1 - i32::try_from(slot.draft.len()).unwrap_or(i32::MAX)));
         }
-        let chunks = self.schedule.chunks(UBATCH as usize - batch.n_tokens() as usize);
-        for chunk in &chunks {
+        if let Some(chunk) = &chunk {
             for at in chunk.from..chunk.to {
                 let is_last = chunk.is_last() && at + 1 == chunk.to;
                 add(batch, LlamaToken(chunk.prompt[at]), at, chunk.sequence, is_last)?;
@@ -283,7 +290,7 @@ impl<'a> Loop<'a, '_> {
             .decode(batch)
             .map_err(|error| format!("llama.cpp could not compute {} tokens: {error}", batch.n_tokens()))?;
         stats.add_passed(u64::from(batch.n_tokens().unsigned_abs()));
-        self.note_computed(&chunks);
+        self.note_computed(chunk.as_ref());
         let width = u32::try_from(choosing.len()).unwrap_or(u32::MAX);
         stats.add_reply_passes(u64::from(width));
         let mut ended: Vec<(usize, Step)> = Vec::new();
@@ -304,8 +311,8 @@ impl<'a> Loop<'a, '_> {
         Ok(())
     }
 
-    fn note_computed(&mut self, chunks: &[Chunk]) {
-        for chunk in chunks {
+    fn note_computed(&mut self, chunk: Option<&Chunk>) {
+        if let Some(chunk) = chunk {
             self.schedule.computed(chunk);
             if let Some(slot) = self.slots.iter_mut().find(|slot| slot.sequence == chunk.sequence) {
                 slot.n_past = chunk.to;
