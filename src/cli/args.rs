@@ -3,7 +3,8 @@
 mod review;
 
 pub use review::{
-    AuditCommand, MatcherCommand, MatcherRatesArgs, MatcherSampleArgs, ReviewCommand, ReviewSampleArgs, ReviewStatsArgs,
+    AuditCommand, MatcherCommand, MatcherRatesArgs, MatcherSampleArgs, ReportsArgs, ReviewCommand, ReviewSampleArgs,
+    ReviewStatsArgs,
 };
 
 use crate::data::study::DEFAULT_SEED;

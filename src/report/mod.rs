@@ -5,6 +5,7 @@
 
 pub mod error;
 pub mod figure;
+pub mod html;
 pub mod page;
 pub mod table;
 

@@ -50,15 +50,22 @@ pub struct ReviewSampleArgs {
     /// Show the judge's verdict and ask whether it is right, instead of asking for an own verdict
     #[arg(long)]
     pub show_verdict: bool,
-    /// Folder of the case reports, for the passage around each finding
+    #[command(flatten)]
+    pub reports: ReportsArgs,
+    /// Seed of the draw, the orders and the sides
+    #[arg(long, default_value_t = DEFAULT_SEED)]
+    pub seed: u64,
+}
+
+/// Where the case reports are, for the passages that a reviewer sees.
+#[derive(Debug, ClapArgs)]
+pub struct ReportsArgs {
+    /// Folder of the case reports, for the passages to be shown
     #[arg(long, value_name = "DIR")]
     pub reports: Option<PathBuf>,
     /// What follows the case in a report's file name
     #[arg(long, default_value = ".txt")]
     pub suffix: String,
-    /// Seed of the draw, the orders and the sides
-    #[arg(long, default_value_t = DEFAULT_SEED)]
-    pub seed: u64,
 }
 
 /// Which filled packets to read.
@@ -148,12 +155,8 @@ pub struct MatcherSampleArgs {
     /// Pairs a band
     #[arg(long, value_name = "N", default_value_t = N_PER_BAND)]
     pub per_band: usize,
-    /// Folder of the case reports, for the page
-    #[arg(long, value_name = "DIR")]
-    pub reports: Option<PathBuf>,
-    /// What follows the case in a report's file name
-    #[arg(long, default_value = ".txt")]
-    pub suffix: String,
+    #[command(flatten)]
+    pub reports: ReportsArgs,
     /// Seed of the draw and of the order
     #[arg(long, default_value_t = DEFAULT_SEED)]
     pub seed: u64,

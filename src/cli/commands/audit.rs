@@ -27,7 +27,7 @@ fn sample(args: &MatcherSampleArgs, as_json: bool, remarks: Remarks) -> Result<E
         return Err(Failure::usage(format_args!("{}: no pair lies in any band, or none was asked for", args.pairs.display())));
     }
     let cases = sample.items.iter().map(|item| pairs[item.pair].case.as_str());
-    let reports = handout::read_reports(args.reports.as_deref(), &args.suffix, cases, remarks)?;
+    let reports = handout::read_reports(&args.reports, cases, remarks)?;
     let files = [
         ("sheet.csv", review_sheet(&pairs, &sample)),
         ("review.html", review_page(&pairs, &sample, &reports)?),

@@ -1,6 +1,7 @@
 //! Folders of sheets for people: written owner-only and never over a sheet that somebody may have filled; read back with every fault
 //! named.
 
+use crate::cli::args::ReportsArgs;
 use crate::cli::console::{Failure, Remarks};
 use crate::data::{CaseId, read_report};
 use crate::error::ExitStatus;
@@ -85,10 +86,9 @@ pub fn say_left_out(path: &Path, unknown: &[usize], repeated: &[usize], remarks:
     }
 }
 
-/// The reports of the cases named, from `folder`; those that are not there are said.
+/// The reports of the cases named; those that are not there are said.
 pub fn read_reports<'c>(
-    folder: Option<&Path>,
-    suffix: &str,
+    ReportsArgs { reports: folder, suffix }: &ReportsArgs,
     cases: impl Iterator<Item = &'c str>,
     remarks: Remarks,
 ) -> Result<HashMap<String, String>, Failure> {

@@ -64,7 +64,7 @@ fn sample(args: &ReviewSampleArgs, as_json: bool, remarks: Remarks) -> Result<Ex
         return Err(Failure::usage("there are no findings to draw from, or none was asked for"));
     }
     let cases = sample.items.iter().map(|item| findings[item.finding].case.as_str());
-    let reports = handout::read_reports(args.reports.as_deref(), &args.suffix, cases, remarks)?;
+    let reports = handout::read_reports(&args.reports, cases, remarks)?;
     let of = |reviewer| packet(&findings, &sample, &reports, protocol, reviewer);
     let mut files = vec![
         ("reviewer-1.csv", of(Reviewer::First)),

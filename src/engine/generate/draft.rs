@@ -9,7 +9,6 @@
 //! draft is verified, clocks, or random numbers. The same calls in the same order give the same answers.
 
 use super::prefix_tree::Token;
-use std::sync::Arc;
 
 /// Fewest tokens that must agree before anything is proposed. One token says too little; the index is keyed by pairs.
 pub const SHORTEST_MATCH: usize = 2;
@@ -28,9 +27,7 @@ const NONE: u32 = u32::MAX;
 ///
 /// Built in linear time. Takes 8 bytes a token and a table of 4 to 8 bytes a token. Positions are 32 bits wide.
 #[derive(Clone, Debug)]
-pub struct Index {
-    /// The token before `tokens[0]` if this index goes on from another one, so that no pair is lost at the seam.
-    before: Option<Token>,
+struct Index {
     tokens: Vec<Token>,
     /// For the pair that ends at a position, the position before it in the same bucket.
     earlier: Vec<u32>,
@@ -39,25 +36,14 @@ pub struct Index {
 }
 
 impl Index {
-    /// Indexes `tokens`, to be shared by every sequence that begins with them.
-    pub fn new(tokens: &[Token]) -> Self {
-        Self::after(None, tokens)
-    }
-
-    /// Number of tokens.
-    pub fn len(&self) -> usize {
-        self.tokens.len()
-    }
-
     /// Bytes held on the heap.
     #[cfg(test)]
-    pub fn bytes(&self) -> usize {
+    fn bytes(&self) -> usize {
         4 * (self.tokens.capacity() + self.earlier.capacity() + self.latest.capacity())
     }
 
-    fn after(before: Option<Token>, tokens: &[Token]) -> Self {
+    fn new(tokens: &[Token]) -> Self {
         let mut index = Self {
-            before,
             tokens: Vec::with_capacity(tokens.len()),
             earlier: Vec::with_capacity(tokens.len()),
             latest: vec![NONE; tokens.len().next_power_of_two().max(2)],
@@ -83,9 +69,8 @@ impl Index {
     }
 
     fn link(&mut self, position: usize) {
-        let first = if position == 0 { self.before } else { Some(self.tokens[position - 1]) };
-        if let Some(first) = first {
-            let bucket = self.bucket(first, self.tokens[position]);
+        if position > 0 {
+            let bucket = self.bucket(self.tokens[position - 1], self.tokens[position]);
             self.earlier[position] = std::mem::replace(&mut self.latest[bucket], position as u32);
         }
     }
@@ -120,34 +105,20 @@ struct Rank {
 /// The longest match wins (2 to 4 tokens); among equal ones a place in the prompt comes before one in the reply, then the latest.
 #[derive(Clone, Debug)]
 pub struct PromptLookup {
-    prefix: Arc<Index>,
-    /// The rest of the prompt, and the reply.
-    own: Index,
+    /// The prompt, and the reply so far.
+    index: Index,
     prompt_len: usize,
 }
 
 impl PromptLookup {
     /// Starts a sequence with this prompt.
     pub fn new(prompt: &[Token]) -> Self {
-        Self::with_prefix(Arc::new(Index::new(prompt)), &[])
-    }
-
-    /// Starts a sequence whose prompt is `prefix`, indexed once for many sequences, followed by `rest`.
-    /// Drafts are the same as with one index over the whole prompt.
-    pub fn with_prefix(prefix: Arc<Index>, rest: &[Token]) -> Self {
-        let own = Index::after(prefix.tokens.last().copied(), rest);
-        let prompt_len = prefix.len() + rest.len();
-        Self { prefix, own, prompt_len }
-    }
-
-    /// Number of tokens: prompt and reply so far.
-    pub fn len(&self) -> usize {
-        self.prefix.len() + self.own.len()
+        Self { index: Index::new(prompt), prompt_len: prompt.len() }
     }
 
     /// Adds a token of the reply; only tokens that are final, for none can be taken back.
     pub fn push(&mut self, token: Token) {
-        self.own.push(token);
+        self.index.push(token);
     }
 
     /// Replaces what `out` holds by at most `max` proposed tokens and returns how many tokens agreed (0 if nothing is proposed).
@@ -157,7 +128,7 @@ impl PromptLookup {
             return 0;
         }
         let Some(Rank { agreeing, end, .. }) = self.best() else { return 0 };
-        let len = self.len();
+        let len = self.index.tokens.len();
         for position in end + 1..end + 1 + max {
             // Past the end the draft goes on with its own start, which continues a short cycle.
             let token = if position < len { self.token(position) } else { out[position - len] };
@@ -167,19 +138,14 @@ impl PromptLookup {
     }
 
     fn token(&self, position: usize) -> Token {
-        match position.checked_sub(self.prefix.len()) {
-            Some(own) => self.own.tokens[own],
-            None => self.prefix.tokens[position],
-        }
+        self.index.tokens[position]
     }
 
     /// The best earlier match of the last tokens.
     fn best(&self) -> Option<Rank> {
-        let last = self.len().checked_sub(1).filter(|&last| last >= SHORTEST_MATCH)?;
+        let last = self.index.tokens.len().checked_sub(1).filter(|&last| last >= SHORTEST_MATCH)?;
         let (first, second) = (self.token(last - 1), self.token(last));
-        let base = self.prefix.len();
-        let own = self.own.chain(first, second).map(|position| base + position);
-        let pairs = own.chain(self.prefix.chain(first, second));
+        let pairs = self.index.chain(first, second);
         let matches = pairs.filter(|&end| end < last && self.token(end) == second && self.token(end - 1) == first);
         let mut best = None;
         for end in matches.take(MOST_CANDIDATES) {
@@ -421,22 +387,19 @@ mod tests {
     }
 
     #[test]
-    fn drafts_equal_a_plain_search_however_the_prompt_is_split() {
+    fn drafts_equal_a_plain_search() {
         let mut numbers = Numbers(1);
         let mut proposed = 0;
         for round in 0..120 {
             let alphabet = 2 + numbers.below(if round % 2 == 0 { 4 } else { 30 });
             let count = numbers.below(120);
             let prompt = numbers.tokens(count, -1, alphabet);
-            let cut = numbers.below(prompt.len() + 1);
             let mut plain = Plain { tokens: prompt.clone(), prompt_len: prompt.len() };
             let mut whole = PromptLookup::new(&prompt);
-            let mut split = PromptLookup::with_prefix(Arc::new(Index::new(&prompt[..cut])), &prompt[cut..]);
             for step in 0..100 {
                 let max = 1 + step % 9;
                 let expected = plain.draft(max);
                 assert_eq!(drafted(&whole, max), expected, "round {round} step {step}");
-                assert_eq!(drafted(&split, max), expected, "round {round} step {step} cut {cut}");
                 proposed += expected.len();
                 // Sometimes the draft is right, so that copies run on.
                 let next = match expected.first() {
@@ -445,8 +408,7 @@ mod tests {
                 };
                 plain.tokens.push(next);
                 whole.push(next);
-                split.push(next);
-                assert_eq!((whole.len(), split.len()), (plain.tokens.len(), plain.tokens.len()));
+                assert_eq!(whole.index.tokens, plain.tokens);
             }
         }
         assert!(proposed > 20_000, "{proposed} tokens compared");
@@ -469,16 +431,15 @@ mod tests {
     fn pushing_a_token_at_a_time_equals_building_at_once() {
         let mut numbers = Numbers(2);
         let tokens = numbers.tokens(600, 0, 5);
-        let mut grown = Index::after(Some(3), &[]);
+        let mut grown = Index::new(&[]);
         for (count, &token) in tokens.iter().enumerate() {
             grown.push(token);
             if count % 37 == 0 {
-                let built = Index::after(Some(3), &tokens[..=count]);
+                let built = Index::new(&tokens[..=count]);
                 for (first, second) in (0..25).map(|pair| (pair / 5, pair % 5)) {
                     // Buckets may be shared differently, the positions of the pair itself may not differ.
                     let positions = |index: &Index| -> Vec<usize> {
-                        let before = |at: usize| if at == 0 { 3 } else { tokens[at - 1] };
-                        let pair = |&at: &usize| (before(at), tokens[at]) == (first, second);
+                        let pair = |&at: &usize| (tokens[at - 1], tokens[at]) == (first, second);
                         index.chain(first, second).filter(pair).collect()
                     };
                     assert_eq!(positions(&grown), positions(&built));
@@ -491,9 +452,9 @@ mod tests {
     fn an_index_takes_at_most_sixteen_bytes_a_token() {
         for count in [1, 2, 3, 63, 64, 65, 5000, 8193] {
             let index = Index::new(&Numbers(3).tokens(count, 0, 900));
-            assert!(index.len() == count && index.bytes() <= 16 * count, "{} bytes for {count}", index.bytes());
+            assert!(index.tokens.len() == count && index.bytes() <= 16 * count, "{} bytes for {count}", index.bytes());
         }
-        assert_eq!((Index::new(&[]).len(), PromptLookup::new(&[]).len()), (0, 0));
+        assert!(Index::new(&[]).tokens.is_empty());
     }
 
     #[test]

@@ -174,19 +174,12 @@ impl Schedule {
         Some(Admitted { job, sequence, prompt, n_reused: resident.n_tokens })
     }
 
-    /// Prompt tokens for the next pass, at most `budget` of them, first come first served.
+    /// The next part of a prompt to be computed, at most `budget` tokens; first come, first served.
     #[must_use]
-    pub fn chunks(&self, mut budget: usize) -> Vec<Chunk> {
-        let mut chunks = Vec::new();
-        for running in &self.running {
-            let n = (running.prompt.len() - running.n_filled).min(budget);
-            if n > 0 {
-                let (from, to) = (running.n_filled, running.n_filled + n);
-                chunks.push(Chunk { sequence: running.sequence, prompt: Arc::clone(&running.prompt), from, to });
-                budget -= n;
-            }
-        }
-        chunks
+    pub fn next_chunk(&self, budget: usize) -> Option<Chunk> {
+        let running = self.running.iter().find(|running| running.n_filled < running.prompt.len())?;
+        let (from, to) = (running.n_filled, running.prompt.len().min(running.n_filled + budget));
+        Some(Chunk { sequence: running.sequence, prompt: Arc::clone(&running.prompt), from, to })
     }
 
     /// Notes that a chunk was computed.
@@ -374,7 +367,7 @@ mod tests {
                 assert_eq!(schedule.arrivals.len(), 0, "nothing waits for ever");
                 return (n_computed, order);
             }
-            for chunk in schedule.chunks(budget) {
+            if let Some(chunk) = schedule.next_chunk(budget) {
                 cells.add(chunk.sequence, &chunk.prompt[chunk.from..chunk.to]);
                 n_computed += chunk.to - chunk.from;
                 schedule.computed(&chunk);
@@ -445,11 +438,14 @@ mod tests {
         }
         assert_eq!(schedule.admit(&mut changes).map(|a| (a.job, a.n_reused)), Some((0, 0)));
         assert_eq!(schedule.admit(&mut changes), None, "instructions, report and A are on their way");
-        let chunks = schedule.chunks(150);
-        schedule.computed(&chunks[0]);
+        schedule.computed(&schedule.next_chunk(150).unwrap());
         assert_eq!(schedule.admit(&mut changes).map(|a| (a.job, a.n_reused)), Some((1, 150)));
         assert_eq!(schedule.admit(&mut changes).map(|a| (a.job, a.n_reused)), Some((2, 0)));
-        assert_eq!(schedule.chunks(60).iter().map(|c| (c.from, c.to)).collect::<Vec<_>>(), [(150, 200), (150, 160)]);
+        for expected in [(150, 200), (150, 200), (0, 60), (60, 120)] {
+            let chunk = schedule.next_chunk(60).unwrap();
+            assert_eq!((chunk.from, chunk.to), expected);
+            schedule.computed(&chunk);
+        }
     }
 
     #[test]
@@ -461,7 +457,7 @@ mod tests {
         schedule.submit(1, prompt("zz"), 1);
         for job in 2..2 + 2 * PATIENCE {
             schedule.submit(job, prompt("ib"), 1);
-            for chunk in schedule.chunks(1_000) {
+            while let Some(chunk) = schedule.next_chunk(1_000) {
                 schedule.computed(&chunk);
             }
             schedule.finish(schedule.running[0].sequence, &mut changes);
@@ -481,7 +477,7 @@ mod tests {
             schedule.submit(job, prompt("ab"), 5);
             let admitted = schedule.admit(&mut changes).unwrap();
             assert_eq!(admitted.n_reused, if job == 0 { 0 } else { 99 });
-            for chunk in schedule.chunks(1_000) {
+            while let Some(chunk) = schedule.next_chunk(1_000) {
                 schedule.computed(&chunk);
             }
         }

@@ -5,8 +5,8 @@
 
 use super::sample::{AuditSample, Pair};
 use crate::pipelines::passage::{Mark, marks};
-use crate::report::ReportError;
-use minijinja::{AutoEscape, Environment, UndefinedBehavior, context};
+use crate::report::{ReportError, html};
+use minijinja::context;
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -56,14 +56,7 @@ pub fn review_page(pairs: &[Pair], sample: &AuditSample, reports: &HashMap<Strin
         }
     });
     let items: Vec<ItemMarkup> = items.collect();
-    let mut environment = Environment::new();
-    environment.set_auto_escape_callback(|_| AutoEscape::Html);
-    environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    environment.set_trim_blocks(true);
-    environment.set_lstrip_blocks(true);
-    environment.add_template("page", TEMPLATE)?;
-    let page = environment.get_template("page")?;
-    Ok(page.render(context! { code => sample.code, items, css => CSS, js => JS })?)
+    Ok(html::render(TEMPLATE, context! { code => sample.code, items, css => CSS, js => JS })?)
 }
 
 /// The text cut at the marks.

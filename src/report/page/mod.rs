@@ -17,11 +17,12 @@ pub use view::{
     NoticeLevel, NoticeView, SidePoints, TimelineRowView, TimelineView,
 };
 
-use minijinja::{AutoEscape, Environment, UndefinedBehavior, context};
+use minijinja::context;
 use serde::Serialize;
 
 use super::error::ReportError;
 use super::figure::Svg;
+use super::html;
 use super::table::{Align, Cell, Column, Table};
 
 const TEMPLATE: &str = include_str!("page.html.jinja");
@@ -71,32 +72,29 @@ impl GavelPage {
         let withheld = self.no_text.then(|| self.withheld());
         let page = withheld.as_ref().unwrap_or(self);
         page.check()?;
-        let mut environment = Environment::new();
-        environment.set_auto_escape_callback(|_| AutoEscape::Html);
-        environment.set_undefined_behavior(UndefinedBehavior::Strict);
-        environment.set_trim_blocks(true);
-        environment.set_lstrip_blocks(true);
-        environment.add_template("page", TEMPLATE)?;
-        let html = environment.get_template("page")?.render(context! {
-            title => page.title,
-            study => page.study,
-            judge_name => page.judge.name,
-            judge_description => page.judge.description,
-            settings => page.settings,
-            notices => page.notices,
-            no_text => page.no_text,
-            leaderboard => TableMarkup::plain(&page.leaderboard),
-            leaderboard_figure => page.leaderboard_figure.as_ref().map(Svg::as_str),
-            error_profile => page.error_profile.as_ref().map(TableMarkup::plain),
-            error_profile_figure => page.error_profile_figure.as_ref().map(Svg::as_str),
-            head_to_head => page.head_to_head.as_ref().map(TableMarkup::matrix),
-            tables => page.tables.iter().map(TableMarkup::plain).collect::<Vec<_>>(),
-            n_cases => page.cases.len(),
-            n_games => page.games.len(),
-            css => CSS,
-            js => JS,
-            data => page.script_data()?,
-        })?;
+        let html = html::render(
+            TEMPLATE,
+            context! {
+                title => page.title,
+                study => page.study,
+                judge_name => page.judge.name,
+                judge_description => page.judge.description,
+                settings => page.settings,
+                notices => page.notices,
+                no_text => page.no_text,
+                leaderboard => TableMarkup::plain(&page.leaderboard),
+                leaderboard_figure => page.leaderboard_figure.as_ref().map(Svg::as_str),
+                error_profile => page.error_profile.as_ref().map(TableMarkup::plain),
+                error_profile_figure => page.error_profile_figure.as_ref().map(Svg::as_str),
+                head_to_head => page.head_to_head.as_ref().map(TableMarkup::matrix),
+                tables => page.tables.iter().map(TableMarkup::plain).collect::<Vec<_>>(),
+                n_cases => page.cases.len(),
+                n_games => page.games.len(),
+                css => CSS,
+                js => JS,
+                data => page.script_data()?,
+            },
+        )?;
         Ok(html)
     }
 

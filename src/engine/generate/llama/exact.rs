@@ -78,10 +78,10 @@ fn answer(
         match reply.choose(context.get_logits_ith(batch.n_tokens() - 1)) {
             Step::Done(finish) => break finish,
             Step::Crashed(reason) => return Err(crashed(reason)),
-            Step::Feed(tokens) => {
-                pass(context, batch, &tokens, n_past, true).map_err(crashed)?;
-                n_past += tokens.len();
-                stats.add_passed(tokens.len() as u64);
+            Step::Feed(token) => {
+                pass(context, batch, &[token], n_past, true).map_err(crashed)?;
+                n_past += 1;
+                stats.add_passed(1);
             }
         }
     };

@@ -1,9 +1,8 @@
 //! Fast mode: several sequences decoded together, common beginnings of prompts computed once, copied passages drafted.
 //!
 //! `schedule` decides, without knowing llama.cpp, which prompt runs next and what it shares; this file does it. Every pass computes
-//! the next tokens of all replies (the model's choice, what the constraint forces after it, and a draft looked up in the prompt)
-//! and, in what room is left, parts of the prompts that are still to be computed. A draft token stays only when it is the model's
-//! own choice.
+//! either the next tokens of all replies (the model's last choice and a draft looked up in the prompt) or a part of one prompt. A draft
+//! token stays only when it is the model's own choice.
 
 use super::model::Loaded;
 use super::reply::{Reply, Step};
@@ -47,8 +46,8 @@ struct Slot<'a> {
     n_past: usize,
     n_reused: usize,
     reply: Reply<'a>,
-    /// Reply tokens that are chosen and not yet computed.
-    pending: Vec<LlamaToken>,
+    /// The reply token that is chosen and not yet computed.
+    next: Option<LlamaToken>,
     draft: Vec<LlamaToken>,
     lookup: PromptLookup,
     draft_length: DraftLength,
@@ -225,7 +224,7 @@ impl<'a> Loop<'a, '_> {
     fn start(&mut self, admitted: &Admitted) {
         let Some(job) = self.waiting.remove(&admitted.job) else { return };
         let reply = match Reply::new(self.loaded, job.constraint.as_deref(), job.max_reply_tokens) {
-            Ok(reply) => reply.appending_forced(),
+            Ok(reply) => reply,
             Err(reason) => {
                 let mut changes = Vec::new();
                 self.schedule.finish(admitted.sequence, &mut changes);
@@ -243,7 +242,7 @@ impl<'a> Loop<'a, '_> {
             n_past: admitted.n_reused,
             n_reused: admitted.n_reused,
             reply,
-            pending: Vec::new(),
+            next: None,
             draft: Vec::new(),
             started: Instant::now(),
             prompt_ms: 0.0,
@@ -257,21 +256,19 @@ impl<'a> Loop<'a, '_> {
         batch.clear();
         // Slots that choose in this pass, with the place in the batch of their first logits.
         let mut choosing: Vec<(usize, i32)> = Vec::new();
-        let n_replying = self.slots.iter().filter(|slot| !slot.pending.is_empty()).count();
-        let room_each = (UBATCH as usize / n_replying.max(1)).max(1);
-        let chunk = self.schedule.chunks(UBATCH as usize).into_iter().next();
-        let chunk = chunk.filter(|_| n_replying == 0 || !self.prompts_had_turn);
+        let n_replying = self.slots.iter().filter(|slot| slot.next.is_some()).count();
+        let prompts_turn = n_replying == 0 || !self.prompts_had_turn;
+        let chunk = if prompts_turn { self.schedule.next_chunk(UBATCH as usize) } else { None };
         self.prompts_had_turn = chunk.is_some();
-        let replying = self.slots.iter_mut().enumerate().filter(|(_, slot)| chunk.is_none() && !slot.pending.is_empty());
-        for (i, slot) in replying {
-            slot.make_draft(room_each.saturating_sub(slot.pending.len()));
-            if batch.n_tokens() as usize + slot.pending.len() + slot.draft.len() > UBATCH as usize {
-                continue;
+        // Slots are fewer than the tokens of a batch, so each has room for its next token.
+        let room = if chunk.is_none() { UBATCH as usize / n_replying.max(1) } else { 0 };
+        for (i, slot) in self.slots.iter_mut().enumerate().filter(|_| room > 0) {
+            let Some(next) = slot.next else { continue };
+            slot.make_draft(room - 1);
+            choosing.push((i, batch.n_tokens()));
+            for (k, token) in std::iter::once(&next).chain(&slot.draft).enumerate() {
+                add(batch, *token, slot.n_past + k, slot.sequence, true)?;
             }
-            for (k, token) in slot.pending.iter().chain(&slot.draft).enumerate() {
-                add(batch, *token, slot.n_past + k, slot.sequence, k + 1 >= slot.pending.len())?;
-            }
-            choosing.push((i, batch.n_tokens() - 1 - i32::try_from(slot.draft.len()).unwrap_or(i32::MAX)));
         }
         if let Some(chunk) = &chunk {
             for at in chunk.from..chunk.to {
@@ -347,7 +344,7 @@ impl<'a> Loop<'a, '_> {
 }
 
 impl Slot<'_> {
-    /// Looks up what may follow the tokens that are pending, at most `room` tokens.
+    /// Looks up what may follow the next token, at most `room` tokens.
     fn make_draft(&mut self, room: usize) {
         let mut found = Vec::new();
         let most = self.draft_length.length().min(room);
@@ -364,20 +361,18 @@ impl Slot<'_> {
     /// the last token that is certain. Returns how the reply ends, if it does.
     fn choose(&mut self, context: &mut LlamaContext<'_>, at: i32) -> Option<Step> {
         let draft = std::mem::take(&mut self.draft);
-        self.n_past += self.pending.len();
-        self.pending.clear();
+        self.n_past += usize::from(self.next.take().is_some());
         let mut n_kept = 0;
         let ended = loop {
             let place = at + i32::try_from(n_kept).unwrap_or(i32::MAX);
             match self.reply.choose(context.get_logits_ith(place)) {
-                Step::Feed(tokens) => {
-                    tokens.iter().for_each(|token| self.lookup.push(token.0));
-                    let n_agreed = tokens.iter().zip(&draft[n_kept..]).take_while(|(x, y)| x == y).count();
-                    n_kept += n_agreed;
-                    if n_agreed < tokens.len() {
-                        self.pending.extend_from_slice(&tokens[n_agreed..]);
+                Step::Feed(token) => {
+                    self.lookup.push(token.0);
+                    if draft.get(n_kept) != Some(&token) {
+                        self.next = Some(token);
                         break None;
                     }
+                    n_kept += 1;
                 }
                 step => break Some(step),
             }

@@ -12,9 +12,8 @@ use serde_json::json;
 /// What to do after a choice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Compute these tokens, of which there is at least one, and choose again after the last: the model's choice, then what the
-    /// constraint forces after it.
-    Feed(Vec<LlamaToken>),
+    /// Feed this token and choose again.
+    Feed(LlamaToken),
     Done(FinishReason),
     Crashed(String),
 }
@@ -30,8 +29,6 @@ pub(super) struct Reply<'a> {
     n_tokens: u32,
     max_tokens: u32,
     min_margin: f32,
-    /// Whether tokens that the constraint forces are appended without asking the model.
-    append_forced: bool,
 }
 
 impl<'a> Reply<'a> {
@@ -50,15 +47,7 @@ impl<'a> Reply<'a> {
             n_tokens: 0,
             max_tokens,
             min_margin: f32::INFINITY,
-            append_forced: false,
         })
-    }
-
-    /// Appends tokens that the constraint forces without asking the model for them.
-    #[must_use]
-    pub fn appending_forced(mut self) -> Self {
-        self.append_forced = true;
-        self
     }
 
     /// How many of `draft`'s first tokens could follow now: the constraint refuses the next one, or the reply would be too long.
@@ -110,37 +99,16 @@ impl<'a> Reply<'a> {
         if vocab.is_eog(token) {
             return Ok(Step::Done(FinishReason::Stop));
         }
-        let mut fed = Vec::new();
-        if let Some(finish) = self.append(token) {
-            return Ok(Step::Done(finish));
-        }
-        fed.push(token);
-        if self.append_forced && self.thinking.is_none() {
-            for token in self.matcher.as_mut().map(Matcher::compute_ff_tokens).unwrap_or_default() {
-                let Some(token) = i32::try_from(token).ok().map(LlamaToken).filter(|token| !vocab.is_eog(*token)) else { break };
-                self.matcher
-                    .as_mut()
-                    .map(|matcher| matcher.consume_token(token.0.cast_unsigned()))
-                    .transpose()
-                    .map_err(refused)?;
-                if let Some(finish) = self.append(token) {
-                    return Ok(Step::Done(finish));
-                }
-                fed.push(token);
-            }
-        }
-        Ok(Step::Feed(fed))
-    }
-
-    /// Adds a token that the constraint has taken; says when the reply is over.
-    fn append(&mut self, token: LlamaToken) -> Option<FinishReason> {
         self.n_tokens += 1;
-        self.bytes.extend(self.loaded.model.vocab().token_to_piece(token, self.thinking.is_some(), None));
+        self.bytes.extend(vocab.token_to_piece(token, self.thinking.is_some(), None));
         self.end_thinking();
         if self.thinking.is_none() && self.matcher.as_ref().is_some_and(Matcher::is_stopped) {
-            return Some(FinishReason::Stop);
+            return Ok(Step::Done(FinishReason::Stop));
         }
-        (self.n_tokens >= self.max_tokens).then_some(FinishReason::Length)
+        if self.n_tokens >= self.max_tokens {
+            return Ok(Step::Done(FinishReason::Length));
+        }
+        Ok(Step::Feed(token))
     }
 
     /// Moves what was thought aloud out of the reply once its closing mark is complete.
