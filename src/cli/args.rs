@@ -155,6 +155,9 @@ pub struct StudyArgs {
     /// Keep report, event, evidence and rationale text out of the results
     #[arg(long)]
     pub no_text: bool,
+    /// Write what the engine did when, for Chrome's trace viewer or Perfetto; it holds no text
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
 }
 
 /// What is evaluated, against what, and how.

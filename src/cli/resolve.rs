@@ -85,9 +85,10 @@ pub fn plan(args: &StudyArgs, mut study: Study) -> Result<Plan, Failure> {
     let llama = LlamaSettings {
         numerics: args.numerics.unwrap_or(manifest.judge.numerics),
         context_tokens: manifest.judge.context_tokens.or(card.context_tokens).unwrap_or_default(),
-        // llama.cpp counts at most 256 sequences; one of them holds the shared prefix.
-        slots: within("slots", 1..=255, args.slots.unwrap_or(manifest.judge.slots))?,
+        // llama.cpp counts at most 256 sequences; a few hold finished prompts.
+        slots: within("slots", 1..=248, args.slots.unwrap_or(manifest.judge.slots))?,
         threads: within("threads", 1..=512, args.threads.or(manifest.judge.threads).unwrap_or(cores.min(512)))?,
+        trace: args.trace.clone(),
     };
     let judge = JudgeSettings {
         finding_schema: manifest.judge.finding_schema,

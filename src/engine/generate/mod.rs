@@ -1,16 +1,20 @@
 //! Generation: what a backend must offer, and the parts that all backends share.
 
+pub mod batching;
 mod chat;
 mod constraint;
 mod draft;
 pub mod llama;
-mod prefix_tree;
-mod schedule;
+mod pass_cost;
+pub mod prefix_tree;
+pub mod schedule;
 mod scripted;
+mod trace;
 
 pub use chat::{ChatError, ChatTemplate, Message, Role};
 pub use constraint::Constraint;
 pub use scripted::Scripted;
+pub use trace::Trace;
 
 use super::stats::EngineStats;
 use crate::store::{FinishReason, Origin, Timings, Usage};

@@ -193,10 +193,10 @@ impl Schedule {
     pub fn finish(&mut self, sequence: SequenceId, changes: &mut Vec<CacheChange>) {
         let at = self.running.iter().position(|running| running.sequence == sequence).expect("a running sequence");
         let running = self.running.remove(at);
-        changes.push(CacheChange::Cut { sequence, keep: running.n_filled });
-        if running.n_filled == 0 || !self.limits.share {
+        let keep = if self.limits.share { running.n_filled } else { 0 };
+        changes.push(CacheChange::Cut { sequence, keep });
+        if keep == 0 {
             self.tree.truncate(sequence, 0);
-            changes.push(CacheChange::Cut { sequence, keep: 0 });
             self.free.push(sequence);
         }
         self.tidy(changes);

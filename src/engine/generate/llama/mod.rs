@@ -1,22 +1,25 @@
 //! GGUF judges through llama.cpp. The only place that names `llama_cpp_2`.
 //!
-//! One thread owns model and context and runs either the exact loop (one sequence at a time, a fresh cache for each) or the fast
-//! loop (several sequences, common beginnings of prompts computed once, drafts from the prompt). Jobs come in over a channel; each is answered once.
+//! One thread owns model and context and runs the loop of `batching`. Jobs come in over a channel; each is answered once.
 
-mod exact;
-mod fast;
+mod backend;
 mod inspect;
 mod model;
 mod reply;
+mod token_trie;
 
 pub use inspect::{GgufFacts, inspect};
 pub use model::LoadError;
 
+use super::batching::{self, Batching};
+use super::schedule::Limits;
+use super::trace::Trace;
 use super::{Generated, Generator, Job};
 use crate::data::Numerics;
 use crate::engine::stats::EngineStats;
 use crate::engine::{ENGINE_VERSION, EngineIdentity};
 use crate::models::{LocalModel, ModelCard};
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -34,6 +37,8 @@ pub struct LlamaSettings {
     /// Sequences decoded together in fast mode.
     pub slots: u32,
     pub threads: u32,
+    /// Where to keep what was computed when, if anywhere.
+    pub trace: Option<PathBuf>,
 }
 
 impl LlamaSettings {
@@ -89,28 +94,71 @@ impl LlamaJudge {
         stop: Arc<AtomicBool>,
     ) -> Result<Self, LoadError> {
         let loaded = model::load(card, files, &settings)?;
+        let trace = Trace::start(settings.trace.as_deref())
+            .map_err(|error| LoadError::Trace { path: settings.trace.clone().unwrap_or_default(), reason: error.to_string() })?;
         let stats: Arc<EngineStats> = Arc::default();
         let (sender, receiver) = channel();
         let thread = {
             let stats = Arc::clone(&stats);
             std::thread::Builder::new()
                 .name("judge".into())
-                .spawn(move || run(&loaded, &settings, &receiver, &stats, &stop))
+                .spawn(move || run(&loaded, &settings, &receiver, &stats, &stop, trace))
                 .map_err(|error| LoadError::Thread { reason: error.to_string() })?
         };
         Ok(Self { jobs: Mutex::new(Some(sender)), stats, thread: Some(thread) })
     }
 }
 
-fn run(loaded: &model::Loaded, settings: &LlamaSettings, jobs: &Receiver<Job>, stats: &EngineStats, stop: &AtomicBool) {
-    let ended = match settings.numerics {
-        Numerics::Exact => exact::run(loaded, settings, jobs, stats, stop),
-        Numerics::Fast => fast::run(loaded, settings, jobs, stats, stop),
-    };
-    if let Err(reason) = ended {
-        // Whatever still comes in gets the reason instead of silence.
-        while let Ok(job) = jobs.recv() {
-            let _ = job.done.send(Generated::Lost { reason: reason.clone() });
+/// Sequences of the cache beyond the slots: finished prompts that another may begin with.
+const RESTING_SEQUENCES: u32 = 8;
+
+/// Cells that finished prompts may keep beyond what the next prompt needs. On a CPU every cell in use costs a look at its mask.
+const IDLE_CELLS: usize = 2_048;
+
+/// How the loop works for a model; one that keeps a state instead of cells can neither fork it nor take a draft back.
+fn batching(loaded: &model::Loaded, settings: &LlamaSettings) -> Batching {
+    let has_cells = !loaded.model.is_recurrent() && !loaded.model.is_hybrid();
+    let is_fast = settings.numerics == Numerics::Fast;
+    if is_fast && !has_cells {
+        tracing::warn!("this model keeps a recurrent state: beginnings of prompts are not shared and nothing is drafted");
+    }
+    let share = is_fast && has_cells;
+    let slots = if is_fast { settings.slots } else { 1 };
+    let cells = if is_fast { settings.context_tokens.saturating_mul(2) } else { settings.context_tokens };
+    Batching {
+        limits: Limits {
+            slots: slots as usize,
+            sequences: (if share { slots + RESTING_SEQUENCES } else { slots }) as usize,
+            cells: cells as usize,
+            idle_cells: IDLE_CELLS,
+            share,
+        },
+        context_tokens: settings.context_tokens as usize,
+        pass_tokens: UBATCH as usize,
+        drafts: is_fast && has_cells,
+    }
+}
+
+fn run(
+    loaded: &model::Loaded,
+    settings: &LlamaSettings,
+    jobs: &Receiver<Job>,
+    stats: &EngineStats,
+    stop: &AtomicBool,
+    trace: Trace,
+) {
+    let batching = batching(loaded, settings);
+    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    match loaded.context(settings, count(batching.limits.cells), count(batching.limits.sequences)) {
+        Ok(context) => {
+            let backend = backend::LlamaBackend::new(loaded, context, batching.pass_tokens);
+            batching::run(backend, batching, jobs, stats, stop, trace);
+        }
+        Err(reason) => {
+            // Whatever comes in gets the reason instead of silence.
+            while let Ok(job) = jobs.recv() {
+                let _ = job.done.send(Generated::Lost { reason: reason.clone() });
+            }
         }
     }
 }

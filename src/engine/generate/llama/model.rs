@@ -13,7 +13,7 @@ use llama_cpp_2::token_type::LlamaTokenAttr;
 use llguidance::ParserFactory;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use thiserror::Error;
 
 /// Why a judge cannot be loaded.
@@ -37,13 +37,15 @@ pub enum LoadError {
     Chat(#[from] ChatError),
     #[error("the output constraint cannot be prepared: {reason}")]
     Constraint { reason: String },
+    #[error("the trace {path} cannot be written: {reason}")]
+    Trace { path: PathBuf, reason: String },
     #[error("the judge's thread cannot be started: {reason}")]
     Thread { reason: String },
 }
 
 /// A loaded judge.
 pub(super) struct Loaded {
-    pub model: LlamaModel,
+    pub model: Arc<LlamaModel>,
     pub template: ChatTemplate,
     pub constraints: ParserFactory,
     pub reasoning: Option<Reasoning>,
@@ -80,7 +82,7 @@ pub(super) fn token_text(model: &LlamaModel, token: LlamaToken) -> String {
 
 pub(super) fn load(card: &ModelCard, files: &LocalModel, settings: &LlamaSettings) -> Result<Loaded, LoadError> {
     let path = files.files[0].path.clone();
-    let model = open(&path, false)?;
+    let model = Arc::new(open(&path, false)?);
     let facts = super::inspect::facts(&model);
     let card_context = card.context_tokens.unwrap_or(facts.trained_context);
     facts.check(card, &path)?;
@@ -98,9 +100,8 @@ pub(super) fn load(card: &ModelCard, files: &LocalModel, settings: &LlamaSetting
         .map(|token| token_text(&model, token))
         .filter(|text| text.chars().count() > 1)
         .collect();
-    let token_environment = llama_cpp_2::sampling::LlamaSampler::llguidance_tok_env(&model);
-    let mut constraints =
-        ParserFactory::new_simple(&token_environment).map_err(|error| LoadError::Constraint { reason: error.to_string() })?;
+    let mut constraints = ParserFactory::new_simple(&super::token_trie::token_trie(&model))
+        .map_err(|error| LoadError::Constraint { reason: error.to_string() })?;
     constraints.quiet();
     Ok(Loaded { template, constraints, reasoning: card.reasoning.clone(), specials, bos_text, path, model })
 }

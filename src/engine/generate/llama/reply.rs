@@ -2,21 +2,14 @@
 
 use super::model::Loaded;
 use crate::engine::generate::Constraint;
+use crate::engine::generate::batching::{Growing, Step};
+use crate::engine::generate::prefix_tree::Token;
 use crate::models::Reasoning;
 use crate::store::FinishReason;
 use llama_cpp_2::token::LlamaToken;
 use llguidance::Matcher;
 use llguidance::api::TopLevelGrammar;
 use serde_json::json;
-
-/// What to do after a choice.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Step {
-    /// Feed this token and choose again.
-    Feed(LlamaToken),
-    Done(FinishReason),
-    Crashed(String),
-}
 
 /// A growing reply.
 pub(super) struct Reply<'a> {
@@ -50,31 +43,6 @@ impl<'a> Reply<'a> {
         })
     }
 
-    /// How many of `draft`'s first tokens could follow now: the constraint refuses the next one, or the reply would be too long.
-    pub fn acceptable(&mut self, draft: &[LlamaToken]) -> usize {
-        let room = (self.max_tokens - self.n_tokens) as usize;
-        let draft = &draft[..draft.len().min(room.saturating_sub(1))];
-        let vocab = self.loaded.model.vocab();
-        let draft = &draft[..draft.iter().position(|token| vocab.is_eog(*token)).unwrap_or(draft.len())];
-        match self.matcher.as_mut().filter(|_| self.thinking.is_none()) {
-            None => draft.len(),
-            Some(matcher) => {
-                let ids: Vec<u32> = draft.iter().map(|token| token.0.cast_unsigned()).collect();
-                // A constraint that cannot answer says so at the next choice.
-                matcher.validate_tokens(&ids).unwrap_or(0)
-            }
-        }
-    }
-
-    /// Chooses the next token from the model's `logits`: the largest, ties to the lowest id; under a constraint the largest that
-    /// it allows.
-    pub fn choose(&mut self, logits: &[f32]) -> Step {
-        match self.try_choose(logits) {
-            Ok(step) => step,
-            Err(reason) => Step::Crashed(reason),
-        }
-    }
-
     fn try_choose(&mut self, logits: &[f32]) -> Result<Step, String> {
         let (mut token, mut margin) = top(logits.iter().copied().enumerate())?;
         let vocab = self.loaded.model.vocab();
@@ -99,16 +67,46 @@ impl<'a> Reply<'a> {
         if vocab.is_eog(token) {
             return Ok(Step::Done(FinishReason::Stop));
         }
+        let mut fed = vec![token.0];
+        self.append(token);
+        Ok(match self.end().or(self.append_forced(&mut fed)?) {
+            Some(finish) => Step::Done(finish),
+            None => Step::Feed(fed),
+        })
+    }
+
+    /// Adds a token that is final.
+    fn append(&mut self, token: LlamaToken) {
         self.n_tokens += 1;
-        self.bytes.extend(vocab.token_to_piece(token, self.thinking.is_some(), None));
+        self.bytes.extend(self.loaded.model.vocab().token_to_piece(token, self.thinking.is_some(), None));
         self.end_thinking();
+    }
+
+    /// How the reply ends now, if it does.
+    fn end(&self) -> Option<FinishReason> {
         if self.thinking.is_none() && self.matcher.as_ref().is_some_and(Matcher::is_stopped) {
-            return Ok(Step::Done(FinishReason::Stop));
+            return Some(FinishReason::Stop);
         }
-        if self.n_tokens >= self.max_tokens {
-            return Ok(Step::Done(FinishReason::Length));
+        (self.n_tokens >= self.max_tokens).then_some(FinishReason::Length)
+    }
+
+    /// Adds the tokens that the constraint leaves no choice about, also to `fed`; returns how the reply ends with them, if it does.
+    fn append_forced(&mut self, fed: &mut Vec<Token>) -> Result<Option<FinishReason>, String> {
+        if self.end().is_some() {
+            return Ok(None);
         }
-        Ok(Step::Feed(token))
+        let Some(matcher) = self.matcher.as_mut().filter(|_| self.thinking.is_none()) else { return Ok(None) };
+        let forced = matcher.consume_ff_tokens();
+        if let Some(error) = matcher.get_error() {
+            return Err(refused(error));
+        }
+        let room = (self.max_tokens - self.n_tokens) as usize;
+        for id in forced.iter().take(room) {
+            let token = LlamaToken(id.cast_signed());
+            fed.push(token.0);
+            self.append(token);
+        }
+        Ok(if forced.len() > room { Some(FinishReason::Length) } else { self.end() })
     }
 
     /// Moves what was thought aloud out of the reply once its closing mark is complete.
@@ -121,13 +119,48 @@ impl<'a> Reply<'a> {
             self.thinking = None;
         }
     }
+}
 
-    pub fn n_tokens(&self) -> u32 {
+impl Growing for Reply<'_> {
+    fn begin(&mut self) -> Step {
+        let mut fed = Vec::new();
+        match self.append_forced(&mut fed) {
+            Ok(None) => Step::Feed(fed),
+            Ok(Some(finish)) => Step::Done(finish),
+            Err(reason) => Step::Crashed(reason),
+        }
+    }
+
+    /// The constraint refuses the next one, or the reply would be too long.
+    fn acceptable(&mut self, draft: &[Token]) -> usize {
+        let room = (self.max_tokens - self.n_tokens) as usize;
+        let draft = &draft[..draft.len().min(room.saturating_sub(1))];
+        let vocab = self.loaded.model.vocab();
+        let draft = &draft[..draft.iter().position(|token| vocab.is_eog(LlamaToken(*token))).unwrap_or(draft.len())];
+        match self.matcher.as_mut().filter(|_| self.thinking.is_none()) {
+            None => draft.len(),
+            Some(matcher) => {
+                let ids: Vec<u32> = draft.iter().map(|token| token.cast_unsigned()).collect();
+                // A constraint that cannot answer says so at the next choice.
+                matcher.validate_tokens(&ids).unwrap_or(0)
+            }
+        }
+    }
+
+    /// The largest logit, ties to the lowest id; under a constraint the largest that it allows.
+    fn choose(&mut self, logits: &[f32]) -> Step {
+        match self.try_choose(logits) {
+            Ok(step) => step,
+            Err(reason) => Step::Crashed(reason),
+        }
+    }
+
+    fn n_tokens(&self) -> u32 {
         self.n_tokens
     }
 
-    /// Reply, reasoning and smallest margin. A reply that ended inside its reasoning has an empty reply.
-    pub fn into_parts(self) -> (String, Option<String>, Option<f32>) {
+    /// A reply that ended inside its reasoning has an empty reply.
+    fn into_parts(self) -> (String, Option<String>, Option<f32>) {
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         let margin = self.min_margin.is_finite().then_some(self.min_margin);
         if self.thinking.is_some() {

@@ -22,7 +22,7 @@ fn special_text_in_a_message_is_tokenised_as_plain_text() {
         let _ = std::io::Write::write_all(&mut std::io::stderr(), why.as_bytes());
         return;
     };
-    let settings = LlamaSettings { numerics: Numerics::Exact, context_tokens: 512, slots: 1, threads: 1 };
+    let settings = LlamaSettings { numerics: Numerics::Exact, context_tokens: 512, slots: 1, threads: 1, trace: None };
     let loaded = model::load(&card, &files, &settings).expect("the default judge");
     let vocab = loaded.model.vocab();
     let tokens = |text: &str| loaded.tokenize(&[Message::user(text)]).expect("tokens");
