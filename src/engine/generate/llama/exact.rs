@@ -30,6 +30,7 @@ pub(super) fn run(
         let generated = if stop.load(Ordering::Relaxed) {
             Generated::Interrupted
         } else {
+            (job.began)();
             context.clear_kv_cache();
             answer(loaded, settings, &mut context, &mut batch, stats, &job).unwrap_or_else(|generated| generated)
         };

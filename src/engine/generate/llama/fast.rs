@@ -223,6 +223,7 @@ impl<'a> Loop<'a, '_> {
 
     fn start(&mut self, admitted: &Admitted) {
         let Some(job) = self.waiting.remove(&admitted.job) else { return };
+        (job.began)();
         let reply = match Reply::new(self.loaded, job.constraint.as_deref(), job.max_reply_tokens) {
             Ok(reply) => reply,
             Err(reason) => {
