@@ -8,6 +8,10 @@ use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
+#[cfg(test)]
+#[path = "judge/worker.rs"]
+mod worker;
+
 const MODEL: &str = "SmolLM2-135M-Instruct.Q4_1.gguf";
 
 /// The cores are few: one judge at a time.

@@ -124,6 +124,9 @@ pub enum Command {
     /// Stores of finished items
     #[command(subcommand, after_help = "Example:\n  assize store verify trial/store")]
     Store(StoreCommand),
+    /// Answer the prompts of an `assize run`, which starts this itself, over stdin and stdout
+    #[command(hide = true, after_help = "Example:\n  assize run trial    # starts it")]
+    Worker,
 }
 
 /// Which study, and settings that override its manifest.

@@ -8,7 +8,6 @@ mod progress;
 mod resolve;
 mod results;
 mod signals;
-mod wait_policy;
 
 use crate::error::ExitStatus;
 use clap::Parser;

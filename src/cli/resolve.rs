@@ -16,6 +16,7 @@ use crate::prompts::Prompt;
 use crate::report::Table;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// A study ready to be judged.
 pub struct Plan {
@@ -28,6 +29,8 @@ pub struct Plan {
     pub judge: JudgeSettings,
     pub scoring: ScoringSettings,
     pub llama: LlamaSettings,
+    /// Without a token for so long the judge counts as hung.
+    pub hang_timeout: Duration,
     pub store_dir: PathBuf,
     pub results_dir: PathBuf,
     pub no_text: bool,
@@ -141,6 +144,7 @@ pub fn plan(args: &StudyArgs, mut study: Study) -> Result<Plan, Failure> {
         judge,
         scoring,
         llama,
+        hang_timeout: Duration::from_secs(manifest.judge.hang_timeout_s.into()),
         store_dir,
         results_dir,
         no_text: args.no_text || manifest.results.no_text,

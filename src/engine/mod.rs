@@ -7,6 +7,7 @@ mod error;
 pub mod generate;
 mod item;
 mod stats;
+pub mod worker;
 
 pub use error::GenerateError;
 pub use item::{ENGINE_VERSION, EngineIdentity, ModelIdentity, PendingItem, Request};
@@ -127,6 +128,7 @@ impl Engine {
             messages: request.messages.clone(),
             constraint: request.constraint.clone(),
             max_reply_tokens: request.max_reply_tokens,
+            began: Box::new(|| ()),
             done,
         });
         let generated =

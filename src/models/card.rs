@@ -1,6 +1,6 @@
 //! A model card: what a model is, which files it is made of, how it is spoken to.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -13,7 +13,7 @@ pub const BUILTIN_CARDS: [(&str, &str); 3] = [
 ];
 
 /// What a model is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelKind {
     /// Generates replies.
@@ -23,7 +23,7 @@ pub enum ModelKind {
 }
 
 /// A model card.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelCard {
     pub name: String,
@@ -47,7 +47,7 @@ pub struct ModelCard {
 }
 
 /// One file of a model.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelFile {
     /// Relative to the model folder.
@@ -58,7 +58,7 @@ pub struct ModelFile {
 }
 
 /// The chat template inside a judge's weight file.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Template {
     /// SHA-256 of the template's text.
@@ -69,7 +69,7 @@ pub struct Template {
 }
 
 /// Marks around the reasoning of a model that thinks aloud.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reasoning {
     pub open: String,
@@ -77,7 +77,7 @@ pub struct Reasoning {
 }
 
 /// A model behind somebody's server; its replies come in with `assize replies`.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Served {
     /// The name sent as `model` in requests.

@@ -11,14 +11,14 @@ use std::time::UNIX_EPOCH;
 use thiserror::Error;
 
 /// A file of a card, found at `path` with the size that the card names.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LocalFile {
     pub path: PathBuf,
     pub expected: ModelFile,
 }
 
 /// Every file of a card.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LocalModel {
     pub files: Vec<LocalFile>,
 }

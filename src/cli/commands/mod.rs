@@ -13,6 +13,7 @@ mod review;
 mod run;
 mod stages;
 mod store;
+mod worker;
 
 use super::args::{Args, Command};
 use super::console::{Failure, Remarks};
@@ -25,7 +26,7 @@ pub fn run(args: &Args) -> Result<ExitStatus, Failure> {
     match &args.command {
         Command::Init { dir } => init::run(dir, remarks),
         Command::Check { study } => check::run(study, json, remarks),
-        Command::Run { study, no_engine } => run::run(study, *no_engine, json, remarks),
+        Command::Run { study, no_engine } => run::run(study, *no_engine, &args.global),
         Command::Requests { study, index } => exchange::requests(study, index.as_deref(), remarks),
         Command::Replies { study, input } => exchange::replies(study, input.as_deref(), json, remarks),
         Command::Measure { name, input, list } => measure::run(name.as_deref(), *list, input, json, remarks),
@@ -35,6 +36,7 @@ pub fn run(args: &Args) -> Result<ExitStatus, Failure> {
         Command::Audit(command) => audit::run(command, json, remarks),
         Command::Models(command) => models::run(command, json, remarks),
         Command::Store(command) => store::run(command, json, remarks),
+        Command::Worker => worker::run(),
     }
 }
 

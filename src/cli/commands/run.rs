@@ -1,14 +1,15 @@
 //! `assize run`: judge, score, rank, report.
 
 use super::docket::{engine, judge_all};
-use crate::cli::args::StudyArgs;
+use super::worker;
+use crate::cli::args::{GlobalArgs, StudyArgs};
 use crate::cli::console::{Failure, Remarks};
 use crate::cli::progress::{Counted, Progress};
 use crate::cli::resolve::{self, Plan};
-use crate::cli::{results, signals, wait_policy};
+use crate::cli::{results, signals};
 use crate::engine::StatsSnapshot;
 use crate::engine::generate::Generator;
-use crate::engine::generate::llama::LlamaJudge;
+use crate::engine::worker::{Supervision, WorkerError, WorkerJudge};
 use crate::error::ExitStatus;
 use crate::models::{locate, verify_hashes};
 use crate::pipelines::gavel::{
@@ -21,10 +22,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-pub fn run(args: &StudyArgs, no_engine: bool, as_json: bool, remarks: Remarks) -> Result<ExitStatus, Failure> {
-    if !no_engine {
-        wait_policy::settle();
-    }
+pub fn run(args: &StudyArgs, no_engine: bool, global: &GlobalArgs) -> Result<ExitStatus, Failure> {
+    let remarks = Remarks { quiet: global.quiet };
     let plan = resolve::resolve(args, remarks)?;
     for left_out in &plan.left_out {
         remarks.say(format_args!("left out: {left_out}"));
@@ -41,7 +40,7 @@ pub fn run(args: &StudyArgs, no_engine: bool, as_json: bool, remarks: Remarks) -
     if served && !no_engine {
         remarks.say(format_args!("note: {} is served elsewhere; this run scores the replies on record", plan.card.name));
     }
-    let generator = if no_engine || served { None } else { Some(start_judge(&plan, &stop, remarks)?) };
+    let generator = if no_engine || served { None } else { Some(start_judge(&plan, &stop, global.log.as_deref(), remarks)?) };
     results::prepare(&plan.results_dir)?;
     let engine = engine(&plan, &store, generator, stop);
     let started = Instant::now();
@@ -86,17 +85,28 @@ pub fn run(args: &StudyArgs, no_engine: bool, as_json: bool, remarks: Remarks) -
     shown.extend(conformance);
     shown.push(plan.intake.clone());
     let output = Output { tables, shown, notices: notice_texts };
-    show(&plan, &outcomes, &output, as_json, remarks)?;
+    show(&plan, &outcomes, &output, global.json, remarks)?;
     let all_ok = outcomes.iter().all(|outcome| outcome.status == GameStatus::Ok);
     Ok(if all_ok { ExitStatus::Ok } else { ExitStatus::FailedItems })
 }
 
-fn start_judge(plan: &Plan, stop: &Arc<AtomicBool>, remarks: Remarks) -> Result<Box<dyn Generator>, Failure> {
+fn start_judge(plan: &Plan, stop: &Arc<AtomicBool>, log: Option<&str>, remarks: Remarks) -> Result<Box<dyn Generator>, Failure> {
     let files = locate(&plan.card, &plan.model_dir).map_err(Failure::verification)?;
     let bytes: u64 = plan.card.files.iter().map(|file| file.bytes).sum();
     remarks.say(format_args!("loading {} ({:.1} GB) from {}", plan.card.name, bytes as f64 / 1e9, plan.model_dir.display()));
     verify_hashes(&files, &plan.model_dir, true).map_err(Failure::verification)?;
-    let judge = LlamaJudge::start(&plan.card, &files, plan.llama.clone(), Arc::clone(stop)).map_err(Failure::verification)?;
+    let supervision = Supervision {
+        arguments: worker::arguments(log),
+        hang_timeout: plan.hang_timeout,
+        say: Box::new(move |restart| remarks.say(format_args!("warning: {restart}"))),
+    };
+    let judge =
+        WorkerJudge::start(&plan.card, &files, plan.llama.clone(), supervision, Arc::clone(stop)).map_err(
+            |error| match error {
+                WorkerError::Load { .. } => Failure::verification(error),
+                WorkerError::Start { .. } | WorkerError::Ended { .. } => Failure::new(ExitStatus::Internal, error),
+            },
+        )?;
     Ok(Box::new(judge))
 }
 

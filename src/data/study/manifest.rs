@@ -241,6 +241,8 @@ pub struct JudgeSection {
     pub context_tokens: Option<u32>,
     /// CPU threads; chosen from the machine when absent.
     pub threads: Option<u32>,
+    /// Seconds without a token after which the judge counts as hung.
+    pub hang_timeout_s: u32,
     /// Prompt and its version.
     pub prompt: String,
 }
@@ -314,6 +316,7 @@ impl Default for JudgeSection {
             slots: 4,
             context_tokens: None,
             threads: None,
+            hang_timeout_s: 300,
             prompt: "gavel/judge.v1".to_owned(),
         }
     }

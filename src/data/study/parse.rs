@@ -259,6 +259,7 @@ fn read_judge(mut section: Section<'_>) -> JudgeSection {
         slots: section.count("slots").unwrap_or(default.slots),
         context_tokens: section.count("context_tokens"),
         threads: section.count("threads"),
+        hang_timeout_s: section.count("hang_timeout_s").unwrap_or(default.hang_timeout_s),
         prompt: section.text("prompt").map_or(default.prompt, |found| found.value),
     };
     section.finish();

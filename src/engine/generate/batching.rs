@@ -311,6 +311,7 @@ impl<B: Backend> Loop<'_, B> {
 
     fn start(&mut self, admitted: &Admitted) {
         let Some((job, queued)) = self.waiting.remove(&admitted.job) else { return };
+        (job.began)();
         if self.slots.is_empty() && admitted.n_reused == 0 && !self.settings.limits.share {
             // Not even the place of the cells depends on what was there before.
             self.backend.clear_cache();

@@ -19,6 +19,7 @@ pub use trace::Trace;
 use super::stats::EngineStats;
 use crate::store::{FinishReason, Origin, Timings, Usage};
 use futures::channel::oneshot;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// One prompt for a backend.
@@ -26,11 +27,14 @@ pub struct Job {
     pub messages: Vec<Message>,
     pub constraint: Option<Arc<Constraint>>,
     pub max_reply_tokens: u32,
+    /// Called when the backend begins to compute it, before anything that could end the process.
+    pub began: Box<dyn Fn() + Send>,
     pub done: oneshot::Sender<Generated>,
 }
 
 /// What became of a job.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Generated {
     Finished(Finished),
     /// Prompt and reserve do not fit; `reason` names the sizes.
@@ -50,7 +54,7 @@ pub enum Generated {
 }
 
 /// A generated reply.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Finished {
     pub reply: String,
     pub reasoning: Option<String>,

@@ -19,6 +19,7 @@ use crate::data::Numerics;
 use crate::engine::stats::EngineStats;
 use crate::engine::{ENGINE_VERSION, EngineIdentity};
 use crate::models::{LocalModel, ModelCard};
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -29,7 +30,7 @@ use std::thread::JoinHandle;
 const UBATCH: u32 = 512;
 
 /// Settings of a judge on this machine.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LlamaSettings {
     pub numerics: Numerics,
     /// Longest prompt with reply, in tokens; at most the card's.
@@ -74,7 +75,8 @@ fn device_class() -> &'static str {
     }
 }
 
-/// A judge that runs in a thread of this process.
+/// A judge that runs in a thread of this process. What can end the process ends the judge too: `engine::worker` runs it in a process
+/// of its own.
 pub struct LlamaJudge {
     jobs: Mutex<Option<Sender<Job>>>,
     stats: Arc<EngineStats>,
