@@ -88,6 +88,8 @@ pub fn plan(args: &StudyArgs, mut study: Study) -> Result<Plan, Failure> {
         // llama.cpp counts at most 256 sequences; one of them holds the shared prefix.
         slots: within("slots", 1..=255, args.slots.unwrap_or(manifest.judge.slots))?,
         threads: within("threads", 1..=512, args.threads.or(manifest.judge.threads).unwrap_or(cores.min(512)))?,
+        drafts: true,
+        sharing: true,
     };
     let judge = JudgeSettings {
         finding_schema: manifest.judge.finding_schema,

@@ -1,5 +1,7 @@
 //! `assize audit matcher`: the sheet and page of a matcher audit, and its rates.
 
+mod determinism;
+
 use super::handout;
 use crate::cli::args::{AuditCommand, MatcherCommand, MatcherRatesArgs, MatcherSampleArgs};
 use crate::cli::console::{Failure, Remarks};
@@ -16,6 +18,7 @@ pub fn run(command: &AuditCommand, as_json: bool, remarks: Remarks) -> Result<Ex
     match command {
         AuditCommand::Matcher(MatcherCommand::Sample(args)) => sample(args, as_json, remarks),
         AuditCommand::Matcher(MatcherCommand::Rates(args)) => rates(args, as_json, remarks),
+        AuditCommand::Determinism(args) => determinism::run(args, as_json, remarks),
     }
 }
 

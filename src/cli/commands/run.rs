@@ -91,7 +91,8 @@ pub fn run(args: &StudyArgs, no_engine: bool, as_json: bool, remarks: Remarks) -
     Ok(if all_ok { ExitStatus::Ok } else { ExitStatus::FailedItems })
 }
 
-fn start_judge(plan: &Plan, stop: &Arc<AtomicBool>, remarks: Remarks) -> Result<Box<dyn Generator>, Failure> {
+/// Loads the judge of `plan` with its settings.
+pub fn start_judge(plan: &Plan, stop: &Arc<AtomicBool>, remarks: Remarks) -> Result<Box<dyn Generator>, Failure> {
     let files = locate(&plan.card, &plan.model_dir).map_err(Failure::verification)?;
     let bytes: u64 = plan.card.files.iter().map(|file| file.bytes).sum();
     remarks.say(format_args!("loading {} ({:.1} GB) from {}", plan.card.name, bytes as f64 / 1e9, plan.model_dir.display()));

@@ -83,10 +83,11 @@ pub(super) fn run(
     stats: &EngineStats,
     stop: &AtomicBool,
 ) -> Result<(), String> {
-    let share = !loaded.model.is_recurrent() && !loaded.model.is_hybrid();
-    if !share {
+    let can_share = !loaded.model.is_recurrent() && !loaded.model.is_hybrid();
+    if settings.sharing && !can_share {
         tracing::warn!("this model keeps a recurrent state: prompt parts are not shared between games");
     }
+    let share = can_share && settings.sharing;
     let n_cells = settings.context_tokens.saturating_mul(2);
     let n_sequences = if share { settings.slots + RESTING_SEQUENCES } else { settings.slots };
     let limits = Limits {
@@ -262,9 +263,10 @@ impl<'a> Loop<'a, '_> {
         self.prompts_had_turn = chunk.is_some();
         // Slots are fewer than the tokens of a batch, so each has room for its next token.
         let room = if chunk.is_none() { UBATCH as usize / n_replying.max(1) } else { 0 };
+        let draft_room = if self.settings.drafts { room.saturating_sub(1) } else { 0 };
         for (i, slot) in self.slots.iter_mut().enumerate().filter(|_| room > 0) {
             let Some(next) = slot.next else { continue };
-            slot.make_draft(room - 1);
+            slot.make_draft(draft_room);
             choosing.push((i, batch.n_tokens()));
             for (k, token) in std::iter::once(&next).chain(&slot.draft).enumerate() {
                 add(batch, *token, slot.n_past + k, slot.sequence, true)?;

@@ -34,6 +34,10 @@ pub struct LlamaSettings {
     /// Sequences decoded together in fast mode.
     pub slots: u32,
     pub threads: u32,
+    /// Whether fast mode drafts passages that are copied from the prompt.
+    pub drafts: bool,
+    /// Whether fast mode computes common beginnings of prompts once.
+    pub sharing: bool,
 }
 
 impl LlamaSettings {
@@ -48,6 +52,9 @@ impl LlamaSettings {
             flash_attention: FLASH_ATTENTION,
             ubatch: UBATCH,
             split_mode: "none".into(),
+            // Exact mode knows neither, so they leave its keys alone.
+            drafts: self.numerics == Numerics::Fast && self.drafts,
+            sharing: self.numerics == Numerics::Fast && self.sharing,
             version: ENGINE_VERSION.into(),
         }
     }
