@@ -18,16 +18,16 @@ fn replies(compared: &[(Setting, Comparison)]) -> Result<Table, ReportError> {
     let columns = vec![
         Column::text("setting", "Setting"),
         Column::number("replies", "Replies"),
-        Column::number("unanswered", "Unanswered"),
+        Column::number("unanswered", "Without"),
         Column::number("differ", "Differ"),
-        Column::number("outcome_differs", "Outcome differs"),
-        Column::number("margin_alone_differs", "Margin alone differs"),
-        Column::number("first_difference_byte", "First difference").with_unit("byte, median"),
-        Column::number("characters_changed", "Characters changed"),
+        Column::number("outcome_differs", "Other outcome"),
+        Column::number("margin_alone_differs", "Other margin"),
+        Column::number("first_difference_byte", "From byte").with_unit("median"),
+        Column::number("characters_changed", "Characters"),
         Column::number("characters_changed_percent", "Changed").with_unit("%"),
-        Column::number("margin_differing", "Margin, differing").with_unit("median"),
-        Column::number("margin_differing_largest", "largest"),
-        Column::number("margin_agreeing", "Margin, agreeing").with_unit("median"),
+        Column::number("margin_differing", "Margin differing").with_unit("median"),
+        Column::number("margin_differing_largest", "Largest"),
+        Column::number("margin_agreeing", "Agreeing").with_unit("median"),
     ];
     let mut table = Table::new("replies", "Replies beside those of exact mode", columns)?;
     for (setting, comparison) in compared {
@@ -51,9 +51,9 @@ fn replies(compared: &[(Setting, Comparison)]) -> Result<Table, ReportError> {
         ])?;
     }
     Ok(table.with_note(
-        "A margin is the smallest lead of a chosen token's logit over the runner-up's in a reply, in exact mode. `Margin alone \
-         differs` counts equal replies in which it is not equal to the last bit. A further try counts only where all earlier replies \
-         of its game are equal: otherwise its prompt is another one. Changed: edit distance over the characters of exact mode's replies.",
+        "A margin is the smallest lead of a chosen token's logit over the runner-up's in a reply, in exact mode. `Other \
+         margin` counts equal replies in which it is not equal to the last bit. A further try counts only where all earlier replies \
+         of its game are equal: otherwise its prompt is another one. Characters: edit distance; changed: of the characters of exact mode's replies. Without: no reply on one side.",
     ))
 }
 
@@ -61,12 +61,12 @@ fn judgements(compared: &[(Setting, Comparison)]) -> Result<Table, ReportError> 
     let columns = vec![
         Column::text("setting", "Setting"),
         Column::number("games", "Games"),
-        Column::number("findings", "Findings of exact mode"),
+        Column::number("findings", "Findings"),
         Column::number("findings_lost", "Lost"),
         Column::number("findings_gained", "Gained"),
         Column::number("verdicts_changed", "Verdicts changed"),
-        Column::number("scores_changed", "Games with another score"),
-        Column::number("largest_rating_change", "Largest rating change"),
+        Column::number("scores_changed", "Other score"),
+        Column::number("largest_rating_change", "Rating change").with_unit("largest"),
         Column::text("ranking_changed", "Ranking changed"),
     ];
     let mut table = Table::new("judgements", "Findings, scores and ratings beside those of exact mode", columns)?;
@@ -87,7 +87,7 @@ fn judgements(compared: &[(Setting, Comparison)]) -> Result<Table, ReportError> 
     let unrated =
         if no_rating { " Without a rating change: these games allow no rating; the ranking is by mean share." } else { "" };
     Ok(table.with_note(format!(
-        "A finding is known by its type, its rows and its polarity. Scores and ratings are those of these games alone, under the \
+        "Findings: those of exact mode. A finding is known by its type, its rows and its polarity. Scores and ratings are those of these games alone, under the \
          study's first rubric.{unrated}"
     )))
 }

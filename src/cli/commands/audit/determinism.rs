@@ -96,8 +96,7 @@ fn plan(args: &DeterminismArgs, remarks: Remarks) -> Result<(Plan, u64), Failure
 
 /// The study's own results stay what they are.
 fn refuse_own(out: &Path, own: &[PathBuf]) -> Result<(), Failure> {
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-    match own.iter().find(|own| real(own) == real(out)) {
+    match own.iter().find(|own| results::is_same_folder(own, out)) {
         Some(own) => Err(Failure::usage(format_args!("--out: {} belongs to the study; choose another folder", own.display()))),
         None => Ok(()),
     }
