@@ -94,6 +94,15 @@ impl Study {
         self.command(store, arguments).output().expect("the program runs")
     }
 
+    /// The audit of one case's three games, its replies and tables in `audit`.
+    fn audit(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_assize"));
+        command.args(["audit", "determinism", "--json", "--games", "3", "--widths", "2"]).arg(&self.folder);
+        command.arg("--model-dir").arg(models()).arg("--out").arg(self.folder.join("audit"));
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
     /// Runs to the end. Replies this short are often cut, which is an outcome like any other here.
     fn judged(&self, store: &str, arguments: &[&str]) -> BTreeMap<ItemKey, Record> {
         let output = self.run(store, arguments);
@@ -286,4 +295,55 @@ fn a_refused_prompt_is_judged_once_the_context_is_long_enough() {
     study.manifest("max_reply_tokens = 48\n");
     let judged = study.judged("longer", &[]);
     assert!(judged.len() == 3 && judged.values().all(|record| record.usage.reply_tokens > 0));
+}
+
+#[test]
+fn an_audit_finds_exact_mode_repeating_itself_and_goes_on_where_it_was_stopped() {
+    let Some(_turn) = turn("the audit of determinism") else { return };
+    let study = Study::new("audit", 1);
+    let child = study.audit().spawn().expect("started");
+    std::thread::sleep(Duration::from_millis(2500));
+    let sent = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().expect("kill runs");
+    assert!(sent.success());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(5), "{}", String::from_utf8_lossy(&output.stderr));
+    let settings = [
+        "exact",
+        "exact-again",
+        "exact-reversed",
+        "fast-2",
+        "fast-2-no-drafts",
+        "fast-2-no-sharing",
+        "fast-2-no-drafts-no-sharing",
+    ];
+    let n_stored = || -> usize {
+        let stores = settings.iter().map(|setting| format!("audit/store/{setting}"));
+        stores.filter(|store| study.folder.join(store).join("segments").exists()).map(|store| study.n_lines(&store)).sum()
+    };
+    assert!(n_stored() < 21, "it was stopped early");
+    let output = study.audit().output().expect("the program runs");
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(n_stored(), 21, "three games in seven settings, none of them twice");
+    let shown: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let rows = shown["replies"].as_array().expect("rows");
+    assert_eq!(rows.iter().map(|row| row["setting"].as_str().expect("a name")).collect::<Vec<_>>(), settings[1..]);
+    for row in rows {
+        assert_eq!((&row["replies"], &row["unanswered"]), (&3.into(), &0.into()), "{row}");
+        if row["setting"].as_str().is_some_and(|name| name.starts_with("exact")) {
+            assert_eq!((&row["differ"], &row["margin_alone_differs"]), (&0.into(), &0.into()), "{row}");
+        }
+    }
+    let n_differing: u64 = rows.iter().map(|row| row["differ"].as_u64().expect("a count")).sum();
+    assert_eq!(shown["differences"].as_array().map(Vec::len), usize::try_from(n_differing).ok());
+    // Drafts and shared prompts are what the settings say they are.
+    let reused = |setting: &str| -> u32 {
+        study.records(&format!("audit/store/{setting}")).values().map(|record| record.usage.reused_tokens).sum()
+    };
+    assert!(reused("fast-2") > 0 && reused("fast-2-no-drafts") > 0);
+    assert_eq!((reused("exact"), reused("fast-2-no-sharing"), reused("fast-2-no-drafts-no-sharing")), (0, 0, 0));
+    assert!(!study.folder.join("store").exists() && !study.folder.join("results").exists(), "the study's own are left alone");
+    // Again from what is on record, without the judge.
+    let again = study.audit().arg("--quiet").output().expect("the program runs");
+    assert_eq!((again.status.code(), again.stdout), (Some(0), output.stdout));
+    assert_eq!(n_stored(), 21);
 }

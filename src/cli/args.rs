@@ -1,7 +1,9 @@
 //! Arguments as typed.
 
+mod determinism;
 mod review;
 
+pub use determinism::DeterminismArgs;
 pub use review::{
     AuditCommand, MatcherCommand, MatcherRatesArgs, MatcherSampleArgs, ReportsArgs, ReviewCommand, ReviewSampleArgs,
     ReviewStatsArgs,
@@ -116,7 +118,10 @@ pub enum Command {
     )]
     Review(ReviewCommand),
     /// Audits of single steps of an evaluation
-    #[command(subcommand, after_help = "Example:\n  assize audit matcher sample --pairs evaluated/pairs.csv --out audit")]
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  assize audit matcher sample --pairs evaluated/pairs.csv --out audit\n  assize audit determinism trial"
+    )]
     Audit(AuditCommand),
     /// Model cards and their files
     #[command(subcommand, after_help = "Example:\n  assize models list")]
@@ -130,7 +135,7 @@ pub enum Command {
 }
 
 /// Which study, and settings that override its manifest.
-#[derive(Debug, ClapArgs)]
+#[derive(Debug, Default, ClapArgs)]
 pub struct StudyArgs {
     /// Study folder, or its manifest
     pub study: PathBuf,

@@ -92,6 +92,8 @@ pub fn plan(args: &StudyArgs, mut study: Study) -> Result<Plan, Failure> {
         slots: within("slots", 1..=248, args.slots.unwrap_or(manifest.judge.slots))?,
         threads: within("threads", 1..=512, args.threads.or(manifest.judge.threads).unwrap_or(cores.min(512)))?,
         trace: args.trace.clone(),
+        drafts: true,
+        sharing: true,
     };
     let judge = JudgeSettings {
         finding_schema: manifest.judge.finding_schema,

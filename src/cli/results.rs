@@ -10,8 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// What is written must not replace what is read.
 pub fn refuse_input_folder(name: &str, dir: &Path, inputs: &[PathBuf]) -> Result<(), Failure> {
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-    match inputs.iter().find(|input| real(input) == real(dir)) {
+    match inputs.iter().find(|input| is_same_folder(input, dir)) {
         Some(input) => Err(Failure::usage(format_args!(
             "{name}: {} is a folder of reports or timelines ({}); choose another one",
             dir.display(),
@@ -19,6 +18,12 @@ pub fn refuse_input_folder(name: &str, dir: &Path, inputs: &[PathBuf]) -> Result
         ))),
         None => Ok(()),
     }
+}
+
+/// Whether two paths lead to one folder, be it there yet or not.
+pub fn is_same_folder(x: &Path, y: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_path_buf());
+    real(x) == real(y)
 }
 
 /// Makes the results folder, so that a place that cannot be used is known before anything is judged.

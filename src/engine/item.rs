@@ -59,6 +59,8 @@ pub struct EngineIdentity {
     pub flash_attention: bool,
     pub ubatch: u32,
     pub split_mode: String,
+    pub drafts: bool,
+    pub sharing: bool,
     pub version: String,
 }
 

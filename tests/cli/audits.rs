@@ -1,8 +1,9 @@
-//! `audit matcher`: pairs of events drawn from bands of distances, and the share of true matches in each.
+//! `audit matcher`: pairs of events drawn from bands of distances, and the share of true matches in each. `audit determinism`: what it
+//! refuses; what it finds is in `tests/judge.rs`.
 
 use crate::program::{Folder, Ran, assert_same_tree, mode};
 use crate::sheet::{Sheet, utf_16};
-use crate::study::assert_near;
+use crate::study::{assert_near, two_sources};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -226,4 +227,18 @@ fn rows_left_out_are_named() {
     let ran = rates(&folder, "filled.csv", &["--json"]).exits(4);
     ran.says("warning: filled.csv: 1 rows left out").says("line 13").says("note: filled.csv: 1 rows left out").says("line 12");
     assert_eq!(column(&ran.json()["matcher_bands"], "n"), [4, 3, 2, 0]);
+}
+
+#[test]
+fn an_audit_of_determinism_refuses_what_it_cannot_judge_and_folders_of_the_study() {
+    let folder = two_sources(&["c1", "c2"]);
+    let audit = |more: &[&str]| folder.assize(&[&["audit", "determinism", "."], more].concat());
+    audit(&[]).exits(2).says("model card `written-replies` is served elsewhere");
+    for (out, said) in [(".", "belongs to the study"), ("store", "belongs to the study"), ("reports", "is a folder of reports")] {
+        audit(&["--out", out]).exits(2).says(said);
+    }
+    folder.write("study.toml", folder.read("study.toml").replace("written-replies", "smollm2-135m-instruct"));
+    audit(&["--games", "0"]).exits(2).says("no game to judge");
+    audit(&["--widths", "2,0"]).exits(2).says("1..=255");
+    audit(&["--model-dir", "nowhere"]).exits(3).says("SmolLM2-135M-Instruct.Q4_1.gguf");
 }

@@ -1,5 +1,6 @@
 //! Arguments of `assize review` and `assize audit`: what people look at.
 
+use super::DeterminismArgs;
 use crate::data::study::DEFAULT_SEED;
 use crate::pipelines::matcher_audit::N_PER_BAND;
 use crate::pipelines::review::StratumBy;
@@ -126,6 +127,15 @@ pub enum AuditCommand {
     /// The event matcher: how many pairs of each band of distances are true matches
     #[command(subcommand, after_help = "Example:\n  assize audit matcher sample --pairs evaluated/pairs.csv --out audit")]
     Matcher(MatcherCommand),
+    /// The numerics: what fast mode changes in replies, findings and ratings, and whether exact mode repeats itself
+    #[command(
+        after_help = "Judges a sample of the study's games with its judge in each setting: exact mode three times (again, and in the \
+        opposite order), fast mode at each width, and at the widest without drafts, without shared prompts, without both. Replies are \
+        kept in OUT/store, apart from the study's own; the same command goes on where it was stopped. Exit code 1: exact mode did not \
+        repeat itself; 4: some prompts got no reply.\n\n\
+        Examples:\n  assize audit determinism trial\n  assize audit determinism trial --games 24 --widths 4,16 --out numerics"
+    )]
+    Determinism(DeterminismArgs),
 }
 
 #[derive(Debug, Subcommand)]

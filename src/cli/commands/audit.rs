@@ -1,7 +1,9 @@
 //! `assize audit matcher`: the sheet and page of a matcher audit, and its rates.
 
+mod determinism;
+
 use super::handout;
-use crate::cli::args::{AuditCommand, MatcherCommand, MatcherRatesArgs, MatcherSampleArgs};
+use crate::cli::args::{AuditCommand, GlobalArgs, MatcherCommand, MatcherRatesArgs, MatcherSampleArgs};
 use crate::cli::console::{Failure, Remarks};
 use crate::error::ExitStatus;
 use crate::pipelines::matcher_audit::{
@@ -12,10 +14,12 @@ use crate::report::{Cell, Column, Table};
 /// Confidence level of the intervals.
 const LEVEL: f64 = 0.95;
 
-pub fn run(command: &AuditCommand, as_json: bool, remarks: Remarks) -> Result<ExitStatus, Failure> {
+pub fn run(command: &AuditCommand, global: &GlobalArgs) -> Result<ExitStatus, Failure> {
+    let (as_json, remarks) = (global.json, Remarks { quiet: global.quiet });
     match command {
         AuditCommand::Matcher(MatcherCommand::Sample(args)) => sample(args, as_json, remarks),
         AuditCommand::Matcher(MatcherCommand::Rates(args)) => rates(args, as_json, remarks),
+        AuditCommand::Determinism(args) => determinism::run(args, global),
     }
 }
 

@@ -33,7 +33,7 @@ pub fn run(args: &Args) -> Result<ExitStatus, Failure> {
         Command::Stages(stages) => stages::run(stages, json, remarks),
         Command::Evaluate(evaluate) => evaluate::run(evaluate, json, remarks),
         Command::Review(command) => review::run(command, json, remarks),
-        Command::Audit(command) => audit::run(command, json, remarks),
+        Command::Audit(command) => audit::run(command, &args.global),
         Command::Models(command) => models::run(command, json, remarks),
         Command::Store(command) => store::run(command, json, remarks),
         Command::Worker => worker::run(),

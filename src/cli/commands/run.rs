@@ -40,7 +40,7 @@ pub fn run(args: &StudyArgs, no_engine: bool, global: &GlobalArgs) -> Result<Exi
     if served && !no_engine {
         remarks.say(format_args!("note: {} is served elsewhere; this run scores the replies on record", plan.card.name));
     }
-    let generator = if no_engine || served { None } else { Some(start_judge(&plan, &stop, global.log.as_deref(), remarks)?) };
+    let generator = if no_engine || served { None } else { Some(start_judge(&plan, &stop, global)?) };
     results::prepare(&plan.results_dir)?;
     let engine = engine(&plan, &store, generator, stop);
     let started = Instant::now();
@@ -90,13 +90,15 @@ pub fn run(args: &StudyArgs, no_engine: bool, global: &GlobalArgs) -> Result<Exi
     Ok(if all_ok { ExitStatus::Ok } else { ExitStatus::FailedItems })
 }
 
-fn start_judge(plan: &Plan, stop: &Arc<AtomicBool>, log: Option<&str>, remarks: Remarks) -> Result<Box<dyn Generator>, Failure> {
+/// Starts the judge of `plan` in a process of its own.
+pub fn start_judge(plan: &Plan, stop: &Arc<AtomicBool>, global: &GlobalArgs) -> Result<Box<dyn Generator>, Failure> {
+    let remarks = Remarks { quiet: global.quiet };
     let files = locate(&plan.card, &plan.model_dir).map_err(Failure::verification)?;
     let bytes: u64 = plan.card.files.iter().map(|file| file.bytes).sum();
     remarks.say(format_args!("loading {} ({:.1} GB) from {}", plan.card.name, bytes as f64 / 1e9, plan.model_dir.display()));
     verify_hashes(&files, &plan.model_dir, true).map_err(Failure::verification)?;
     let supervision = Supervision {
-        arguments: worker::arguments(log),
+        arguments: worker::arguments(global.log.as_deref()),
         hang_timeout: plan.hang_timeout,
         say: Box::new(move |restart| remarks.say(format_args!("warning: {restart}"))),
     };

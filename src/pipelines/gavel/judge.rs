@@ -9,7 +9,7 @@ use crate::engine::generate::Message;
 use crate::engine::{Engine, GenerateError, Request};
 use crate::measure::tolerance::{DistanceReading, ToleranceRule};
 use crate::prompts::{Prompt, PromptError};
-use crate::store::{FinishReason, Outcome, Record, Usage};
+use crate::store::{FinishReason, ItemKey, Outcome, Record, Usage};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use thiserror::Error;
@@ -43,6 +43,8 @@ impl GameStatus {
 /// One reply and what was wrong with it.
 #[derive(Debug, Clone)]
 pub struct Attempt {
+    /// Under which the store holds the reply.
+    pub key: ItemKey,
     pub outcome: Outcome,
     /// The validator's messages, or the engine's.
     pub errors: Vec<String>,
@@ -181,7 +183,7 @@ fn take_reply(checker: &Checker<'_>, record: &Record, outcome: &mut GameOutcome)
         GameStatus::Partial | GameStatus::Pending => Outcome::SchemaInvalid,
     };
     outcome.raw = (status != GameStatus::Ok).then(|| record.reply.clone());
-    outcome.attempts.push(Attempt { outcome: attempt_outcome, errors: errors.clone(), usage: record.usage });
+    outcome.attempts.push(Attempt { key: record.key, outcome: attempt_outcome, errors: errors.clone(), usage: record.usage });
     outcome.status = status;
     errors
 }

@@ -40,6 +40,10 @@ pub struct LlamaSettings {
     pub threads: u32,
     /// Where to keep what was computed when, if anywhere.
     pub trace: Option<PathBuf>,
+    /// Whether fast mode drafts passages that are copied from the prompt.
+    pub drafts: bool,
+    /// Whether fast mode computes common beginnings of prompts once.
+    pub sharing: bool,
 }
 
 impl LlamaSettings {
@@ -54,6 +58,9 @@ impl LlamaSettings {
             flash_attention: FLASH_ATTENTION,
             ubatch: UBATCH,
             split_mode: "none".into(),
+            // Exact mode knows neither, so they leave its keys alone.
+            drafts: self.numerics == Numerics::Fast && self.drafts,
+            sharing: self.numerics == Numerics::Fast && self.sharing,
             version: ENGINE_VERSION.into(),
         }
     }
@@ -124,7 +131,7 @@ fn batching(loaded: &model::Loaded, settings: &LlamaSettings) -> Batching {
     if is_fast && !has_cells {
         tracing::warn!("this model keeps a recurrent state: beginnings of prompts are not shared and nothing is drafted");
     }
-    let share = is_fast && has_cells;
+    let share = is_fast && has_cells && settings.sharing;
     let slots = if is_fast { settings.slots } else { 1 };
     let cells = if is_fast { settings.context_tokens.saturating_mul(2) } else { settings.context_tokens };
     Batching {
@@ -137,7 +144,7 @@ fn batching(loaded: &model::Loaded, settings: &LlamaSettings) -> Batching {
         },
         context_tokens: settings.context_tokens as usize,
         pass_tokens: UBATCH as usize,
-        drafts: is_fast && has_cells,
+        drafts: is_fast && has_cells && settings.drafts,
     }
 }
 

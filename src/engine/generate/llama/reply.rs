@@ -188,7 +188,7 @@ fn refused(error: impl std::fmt::Display) -> String {
 }
 
 /// The largest of `(id, logit)` and its lead over the second.
-fn top(logits: impl Iterator<Item = (usize, f32)>) -> Result<(LlamaToken, f32), String> {
+pub(super) fn top(logits: impl Iterator<Item = (usize, f32)>) -> Result<(LlamaToken, f32), String> {
     let (mut best, mut first, mut second) = (None, f32::NEG_INFINITY, f32::NEG_INFINITY);
     for (id, logit) in logits {
         if logit.is_nan() {

@@ -1,6 +1,9 @@
 use super::*;
 use crate::engine::generate::Message;
 use crate::models::locate;
+use llama_cpp_2::context::LlamaContext;
+use llama_cpp_2::llama_batch::LlamaBatch;
+use llama_cpp_2::token::LlamaToken;
 use std::path::Path;
 
 /// The engine version is part of every item key: it must name the bindings that are linked.
@@ -12,18 +15,45 @@ fn engine_version_names_the_locked_bindings() {
     assert!(ENGINE_VERSION.starts_with(&expected), "update ENGINE_VERSION to {expected}…");
 }
 
-#[test]
-fn special_text_in_a_message_is_tokenised_as_plain_text() {
+fn settings() -> LlamaSettings {
+    LlamaSettings {
+        numerics: Numerics::Exact,
+        context_tokens: 2048,
+        slots: 1,
+        threads: 1,
+        drafts: true,
+        sharing: true,
+        trace: None,
+    }
+}
+
+/// The default judge, or `None` (said on stderr) where it is not there.
+fn default_judge(what: &str) -> Option<model::Loaded> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(".models");
     let card = ModelCard::find("smollm2-135m-instruct", Path::new("")).expect("a built-in card");
     let Ok(files) = locate(&card, &folder) else {
         // Past the harness, which keeps what a passing test prints.
-        let why = "skipped: special tokens need the default judge; run `make models`\n";
+        let why = format!("skipped: {what} need the default judge; run `make models`\n");
         let _ = std::io::Write::write_all(&mut std::io::stderr(), why.as_bytes());
-        return;
+        return None;
     };
-    let settings = LlamaSettings { numerics: Numerics::Exact, context_tokens: 512, slots: 1, threads: 1, trace: None };
-    let loaded = model::load(&card, &files, &settings).expect("the default judge");
+    Some(model::load(&card, &files, &settings()).expect("the default judge"))
+}
+
+/// Exact mode has no drafts and shares nothing: its keys do not depend on either.
+#[test]
+fn drafts_and_sharing_are_part_of_fast_keys_alone() {
+    let identity = |numerics, drafts, sharing| LlamaSettings { numerics, drafts, sharing, ..settings() }.identity();
+    assert_eq!(identity(Numerics::Exact, true, true), identity(Numerics::Exact, false, false));
+    let fast = [(true, true), (true, false), (false, true), (false, false)].map(|(d, s)| identity(Numerics::Fast, d, s));
+    for (i, one) in fast.iter().enumerate() {
+        assert!(fast[..i].iter().all(|other| other != one));
+    }
+}
+
+#[test]
+fn special_text_in_a_message_is_tokenised_as_plain_text() {
+    let Some(loaded) = default_judge("special tokens") else { return };
     let vocab = loaded.model.vocab();
     let tokens = |text: &str| loaded.tokenize(&[Message::user(text)]).expect("tokens");
     for special in ["<|im_end|>", "<|im_start|>", "<|endoftext|>"] {
@@ -35,4 +65,112 @@ fn special_text_in_a_message_is_tokenised_as_plain_text() {
         let back = vocab.detokenize(&tokens(&hostile), false, true);
         assert!(String::from_utf8_lossy(&back).contains(&hostile), "the text itself is unchanged");
     }
+}
+
+/// Tokens of one sequence that are computed in one pass, from position `from`.
+struct Part<'t> {
+    sequence: i32,
+    from: usize,
+    tokens: &'t [LlamaToken],
+}
+
+/// One pass over `parts`; the logits after each token of the first part when asked.
+fn pass(context: &mut LlamaContext<'_>, parts: &[Part<'_>], logits: bool) -> Vec<Vec<f32>> {
+    let mut batch = LlamaBatch::new(UBATCH as usize, 1);
+    for (i, part) in parts.iter().enumerate() {
+        for (k, token) in part.tokens.iter().enumerate() {
+            let position = i32::try_from(part.from + k).expect("a short prompt");
+            batch.add(*token, position, &[part.sequence], logits && i == 0).expect("room in the batch");
+        }
+    }
+    context.decode(&mut batch).expect("computed");
+    let n = if logits { i32::try_from(parts[0].tokens.len()).expect("a short part") } else { 0 };
+    (0..n).map(|at| context.get_logits_ith(at).to_vec()).collect()
+}
+
+/// `tokens` in `sequence`, in passes of at most `size`; the logits after each of the last `n_last`, which begin a pass.
+fn whole(context: &mut LlamaContext<'_>, tokens: &[LlamaToken], sizes: [usize; 2], n_last: usize) -> Vec<Vec<f32>> {
+    let (prefix, tail) = tokens.split_at(tokens.len() - n_last);
+    let mut logits = Vec::new();
+    for (part, start, size, wanted) in [(prefix, 0, sizes[0], false), (tail, prefix.len(), sizes[1], true)] {
+        for (i, chunk) in part.chunks(size).enumerate() {
+            logits.extend(pass(context, &[Part { sequence: 0, from: start + i * size, tokens: chunk }], wanted));
+        }
+    }
+    logits
+}
+
+fn largest_difference(x: &[Vec<f32>], y: &[Vec<f32>]) -> f32 {
+    assert_eq!(x.len(), y.len());
+    x.iter().flatten().zip(y.iter().flatten()).map(|(x, y)| (x - y).abs()).fold(0.0, f32::max)
+}
+
+/// Sharing a beginning changes no logit while cells and passes are the same. Other passes, other cells or a neighbour round the sums
+/// otherwise; the choice then changes only where two tokens are about equally likely.
+#[test]
+fn a_shared_beginning_gives_the_logits_of_one_computed_alone() {
+    const PASS: usize = 128;
+    const TAIL: usize = 64;
+    let Some(loaded) = default_judge("logits of shared prompts") else { return };
+    let text: String = (0..12)
+        .map(|i| {
+            format!("On day {i} the sodium was {} mmol/L, she had a {}. ", 120 + i * 7 % 23, ["fever", "cough", "rash"][i % 3])
+        })
+        .collect();
+    let tokens = loaded.tokenize(&[Message::user(text)]).expect("tokens");
+    assert!(tokens.len() > PASS + TAIL, "the beginning takes two passes: {} tokens", tokens.len());
+    let (prefix, tail) = tokens.split_at(tokens.len() - TAIL);
+    let fresh = || loaded.context(&settings(), 1024, 4).expect("a context");
+    let alone = whole(&mut fresh(), &tokens, [PASS, TAIL], TAIL);
+
+    // The beginning in sequence 1, behind the cells of another prompt, lent to others.
+    let lend = |context: &mut LlamaContext<'_>, before: &[LlamaToken], to: &[i32]| {
+        if !before.is_empty() {
+            pass(context, &[Part { sequence: 3, from: 0, tokens: before }], false);
+        }
+        for (i, chunk) in prefix.chunks(PASS).enumerate() {
+            pass(context, &[Part { sequence: 1, from: i * PASS, tokens: chunk }], false);
+        }
+        for sequence in to {
+            context.kv_cache_seq_cp(1, *sequence, Some(0), u32::try_from(prefix.len()).ok()).expect("lent");
+        }
+    };
+    let own = || Part { sequence: 0, from: prefix.len(), tokens: tail };
+    let mut context = fresh();
+    lend(&mut context, &[], &[0]);
+    let moved = largest_difference(&alone, &pass(&mut context, &[own()], true));
+    println!("shared, the same passes: logits differ by at most {moved:e}");
+    assert!(moved <= 1e-5, "{moved:e}");
+
+    let mut context = fresh();
+    lend(&mut context, &[], &[0, 2]);
+    let other: Vec<LlamaToken> = tail.iter().rev().copied().collect();
+    let beside = pass(&mut context, &[own(), Part { sequence: 2, from: prefix.len(), tokens: &other }], true);
+    let mut context = fresh();
+    lend(&mut context, &tail[..50], &[0]);
+    let behind = pass(&mut context, &[own()], true);
+    let others = [
+        ("beside another sequence", beside),
+        ("behind the cells of another prompt", behind),
+        ("passes of 50 tokens", whole(&mut fresh(), &tokens, [50, TAIL], TAIL)),
+        ("the tail token by token", whole(&mut fresh(), &tokens, [PASS, 1], TAIL)),
+        ("the tail in passes of 7", whole(&mut fresh(), &tokens, [PASS, 7], TAIL)),
+    ];
+    let mut n_clear_in_all = 0;
+    for (name, logits) in others {
+        let moved = largest_difference(&alone, &logits);
+        let mut n_clear = 0;
+        let mut n_equal = 0;
+        for (at, (x, y)) in alone.iter().zip(&logits).enumerate() {
+            let [(x, margin), (y, _)] = [x, y].map(|logits| reply::top(logits.iter().copied().enumerate()).expect("numbers"));
+            n_equal += usize::from(x == y);
+            if margin > 2.0 * moved {
+                n_clear += 1;
+                assert_eq!(x, y, "{name}: token {at} of the tail, margin {margin}, largest difference {moved}");
+            }
+        }
+        println!("{name}: logits differ by at most {moved}; {n_equal} of {TAIL} choices equal, {n_clear} clearer than that");
+        n_clear_in_all += n_clear;
+    }
+    assert!(n_clear_in_all > 0, "no choice was clear enough to say anything");
 }
