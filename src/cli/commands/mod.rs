@@ -9,6 +9,7 @@ mod handout;
 mod init;
 mod measure;
 mod models;
+mod plan;
 mod review;
 mod run;
 mod stages;
@@ -25,6 +26,7 @@ pub fn run(args: &Args) -> Result<ExitStatus, Failure> {
     match &args.command {
         Command::Init { dir } => init::run(dir, remarks),
         Command::Check { study } => check::run(study, json, remarks),
+        Command::Plan { study, memory, measure } => plan::run(study, *memory, *measure, json, remarks),
         Command::Run { study, no_engine } => run::run(study, *no_engine, json, remarks),
         Command::Requests { study, index } => exchange::requests(study, index.as_deref(), remarks),
         Command::Replies { study, input } => exchange::replies(study, input.as_deref(), json, remarks),

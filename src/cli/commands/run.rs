@@ -8,7 +8,7 @@ use crate::cli::resolve::{self, Plan};
 use crate::cli::{results, signals, wait_policy};
 use crate::engine::StatsSnapshot;
 use crate::engine::generate::Generator;
-use crate::engine::generate::llama::LlamaJudge;
+use crate::engine::generate::llama::{LlamaJudge, LlamaSettings};
 use crate::error::ExitStatus;
 use crate::models::{locate, verify_hashes};
 use crate::pipelines::gavel::{
@@ -41,7 +41,7 @@ pub fn run(args: &StudyArgs, no_engine: bool, as_json: bool, remarks: Remarks) -
     if served && !no_engine {
         remarks.say(format_args!("note: {} is served elsewhere; this run scores the replies on record", plan.card.name));
     }
-    let generator = if no_engine || served { None } else { Some(start_judge(&plan, &stop, remarks)?) };
+    let generator = if no_engine || served { None } else { Some(start_judge(&plan, plan.llama.clone(), &stop, remarks)?) };
     results::prepare(&plan.results_dir)?;
     let engine = engine(&plan, &store, generator, stop);
     let started = Instant::now();
@@ -91,12 +91,18 @@ pub fn run(args: &StudyArgs, no_engine: bool, as_json: bool, remarks: Remarks) -
     Ok(if all_ok { ExitStatus::Ok } else { ExitStatus::FailedItems })
 }
 
-fn start_judge(plan: &Plan, stop: &Arc<AtomicBool>, remarks: Remarks) -> Result<Box<dyn Generator>, Failure> {
+/// Loads the judge of `plan` with `settings`.
+pub(super) fn start_judge(
+    plan: &Plan,
+    settings: LlamaSettings,
+    stop: &Arc<AtomicBool>,
+    remarks: Remarks,
+) -> Result<Box<dyn Generator>, Failure> {
     let files = locate(&plan.card, &plan.model_dir).map_err(Failure::verification)?;
     let bytes: u64 = plan.card.files.iter().map(|file| file.bytes).sum();
     remarks.say(format_args!("loading {} ({:.1} GB) from {}", plan.card.name, bytes as f64 / 1e9, plan.model_dir.display()));
     verify_hashes(&files, &plan.model_dir, true).map_err(Failure::verification)?;
-    let judge = LlamaJudge::start(&plan.card, &files, plan.llama.clone(), Arc::clone(stop)).map_err(Failure::verification)?;
+    let judge = LlamaJudge::start(&plan.card, &files, settings, Arc::clone(stop)).map_err(Failure::verification)?;
     Ok(Box::new(judge))
 }
 
@@ -136,6 +142,7 @@ fn keep_run_record(plan: &Plan, stats: StatsSnapshot, wall: Duration, remarks: R
         "games": plan.games.len(),
         "threads": plan.llama.threads,
         "slots": plan.llama.slots,
+        "model": plan.model(),
         "engine": plan.engine(),
         "stats": stats,
     });

@@ -3,14 +3,20 @@
 mod chat;
 mod constraint;
 mod draft;
+mod dry_run;
+mod kv_shape;
 pub mod llama;
 mod prefix_tree;
 mod schedule;
 mod scripted;
+mod volume;
 
 pub use chat::{ChatError, ChatTemplate, Message, Role};
 pub use constraint::Constraint;
+pub use dry_run::DryRun;
+pub use kv_shape::{KvShape, slots_that_fit};
 pub use scripted::Scripted;
+pub use volume::PromptVolume;
 
 use super::stats::EngineStats;
 use crate::store::{FinishReason, Origin, Timings, Usage};

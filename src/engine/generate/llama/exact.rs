@@ -24,7 +24,7 @@ pub(super) fn run(
     stats: &EngineStats,
     stop: &AtomicBool,
 ) -> Result<(), String> {
-    let mut context = loaded.context(settings, settings.context_tokens, 1)?;
+    let mut context = loaded.context(settings, settings.kv_cells, 1)?;
     let mut batch = LlamaBatch::new(UBATCH as usize, 1);
     while let Ok(job) = jobs.recv() {
         let generated = if stop.load(Ordering::Relaxed) {

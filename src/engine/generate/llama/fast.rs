@@ -72,6 +72,23 @@ struct Loop<'a, 'c> {
     prompts_had_turn: bool,
 }
 
+/// What the cache of a judge allows; `can_share`: whether the model can fork a beginning.
+pub(super) fn limits(settings: &LlamaSettings, can_share: bool) -> Limits {
+    let share = settings.sharing && can_share;
+    Limits {
+        slots: settings.slots as usize,
+        sequences: (if share { settings.slots + RESTING_SEQUENCES } else { settings.slots }) as usize,
+        cells: settings.kv_cells as usize,
+        idle_cells: IDLE_CELLS,
+        share,
+    }
+}
+
+/// Cells that a prompt of `n_prompt` tokens may need for its reply.
+pub(super) fn reserve(limits: &Limits, n_prompt: usize, max_reply_tokens: u32) -> usize {
+    (max_reply_tokens as usize + MOST_DRAFTED).min(limits.cells - n_prompt)
+}
+
 /// Answers jobs until the channel closes.
 ///
 /// # Errors
@@ -83,23 +100,15 @@ pub(super) fn run(
     stats: &EngineStats,
     stop: &AtomicBool,
 ) -> Result<(), String> {
-    let share = !loaded.model.is_recurrent() && !loaded.model.is_hybrid();
-    if !share {
+    let can_share = loaded.can_share();
+    if settings.sharing && !can_share {
         tracing::warn!("this model keeps a recurrent state: prompt parts are not shared between games");
     }
-    let n_cells = settings.context_tokens.saturating_mul(2);
-    let n_sequences = if share { settings.slots + RESTING_SEQUENCES } else { settings.slots };
-    let limits = Limits {
-        slots: settings.slots as usize,
-        sequences: n_sequences as usize,
-        cells: n_cells as usize,
-        idle_cells: IDLE_CELLS,
-        share,
-    };
+    let limits = limits(settings, can_share);
     let mut work = Loop {
         loaded,
         settings,
-        context: loaded.context(settings, n_cells, n_sequences)?,
+        context: loaded.context(settings, settings.kv_cells, u32::try_from(limits.sequences).unwrap_or(u32::MAX))?,
         limits,
         schedule: Schedule::new(limits),
         waiting: HashMap::new(),
@@ -204,7 +213,7 @@ impl<'a> Loop<'a, '_> {
     }
 
     fn submit(&mut self, prompt: Arc<[Token]>, job: Job) {
-        let reserve = (job.max_reply_tokens as usize + MOST_DRAFTED).min(self.limits.cells - prompt.len());
+        let reserve = reserve(&self.limits, prompt.len(), job.max_reply_tokens);
         self.n_jobs += 1;
         self.schedule.submit(self.n_jobs, prompt, reserve);
         self.waiting.insert(self.n_jobs, job);
@@ -236,7 +245,7 @@ impl<'a> Loop<'a, '_> {
         self.slots.push(Slot {
             sequence: admitted.sequence,
             lookup: PromptLookup::new(&admitted.prompt),
-            draft_length: DraftLength::new(&self.prior, MARGINAL_COST, MOST_DRAFTED),
+            draft_length: DraftLength::new(&self.prior, MARGINAL_COST, if self.settings.drafts { MOST_DRAFTED } else { 0 }),
             prompt: Arc::clone(&admitted.prompt),
             job,
             n_past: admitted.n_reused,

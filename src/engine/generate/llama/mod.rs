@@ -3,19 +3,24 @@
 //! One thread owns model and context and runs either the exact loop (one sequence at a time, a fresh cache for each) or the fast
 //! loop (several sequences, common beginnings of prompts computed once, drafts from the prompt). Jobs come in over a channel; each is answered once.
 
+mod device;
 mod exact;
 mod fast;
 mod inspect;
 mod model;
 mod reply;
+mod settings;
+mod vocabulary;
 
+pub use device::{Gpu, Placement, gpus};
 pub use inspect::{GgufFacts, inspect};
 pub use model::LoadError;
+pub use settings::{LlamaSettings, SettingsError};
+pub use vocabulary::LlamaVocabulary;
 
 use super::{Generated, Generator, Job};
 use crate::data::Numerics;
 use crate::engine::stats::EngineStats;
-use crate::engine::{ENGINE_VERSION, EngineIdentity};
 use crate::models::{LocalModel, ModelCard};
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -24,50 +29,6 @@ use std::thread::JoinHandle;
 
 /// Tokens computed in one pass over the weights.
 const UBATCH: u32 = 512;
-
-/// Settings of a judge on this machine.
-#[derive(Debug, Clone)]
-pub struct LlamaSettings {
-    pub numerics: Numerics,
-    /// Longest prompt with reply, in tokens; at most the card's.
-    pub context_tokens: u32,
-    /// Sequences decoded together in fast mode.
-    pub slots: u32,
-    pub threads: u32,
-}
-
-impl LlamaSettings {
-    /// The part of the settings that can change a reply.
-    #[must_use]
-    pub fn identity(&self) -> EngineIdentity {
-        EngineIdentity {
-            numerics: self.numerics,
-            backend: "llama.cpp".into(),
-            device_class: device_class().into(),
-            kv_type: "f16".into(),
-            flash_attention: FLASH_ATTENTION,
-            ubatch: UBATCH,
-            split_mode: "none".into(),
-            version: ENGINE_VERSION.into(),
-        }
-    }
-}
-
-/// Whether attention is computed in one fused step.
-const FLASH_ATTENTION: bool = true;
-
-/// The instruction set that llama.cpp was compiled for: sums are rounded differently in wider registers.
-fn device_class() -> &'static str {
-    if cfg!(target_feature = "avx512f") {
-        "cpu x86-64 avx512"
-    } else if cfg!(target_feature = "avx2") {
-        "cpu x86-64 avx2"
-    } else if cfg!(target_arch = "x86_64") {
-        "cpu x86-64"
-    } else {
-        std::env::consts::ARCH
-    }
-}
 
 /// A judge that runs in a thread of this process.
 pub struct LlamaJudge {

@@ -1,4 +1,6 @@
 use super::*;
+use crate::data::study::EngineSection;
+use crate::engine::ENGINE_VERSION;
 use crate::engine::generate::Message;
 use crate::models::locate;
 use std::path::Path;
@@ -22,7 +24,7 @@ fn special_text_in_a_message_is_tokenised_as_plain_text() {
         let _ = std::io::Write::write_all(&mut std::io::stderr(), why.as_bytes());
         return;
     };
-    let settings = LlamaSettings { numerics: Numerics::Exact, context_tokens: 512, slots: 1, threads: 1 };
+    let settings = LlamaSettings::new(Numerics::Exact, 512, 1, 1, &EngineSection::default(), &[]).expect("settings");
     let loaded = model::load(&card, &files, &settings).expect("the default judge");
     let vocab = loaded.model.vocab();
     let tokens = |text: &str| loaded.tokenize(&[Message::user(text)]).expect("tokens");
