@@ -35,6 +35,9 @@ mod measures;
 #[path = "cli/model_files.rs"]
 mod model_files;
 #[cfg(test)]
+#[path = "cli/plan.rs"]
+mod plan;
+#[cfg(test)]
 #[path = "cli/results.rs"]
 mod results;
 #[cfg(test)]

@@ -83,8 +83,12 @@ impl Study {
     }
 
     fn command(&self, store: &str, arguments: &[&str]) -> Command {
+        self.command_of("run", store, arguments)
+    }
+
+    fn command_of(&self, name: &str, store: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_assize"));
-        command.arg("run").arg(&self.folder).arg("--model-dir").arg(models());
+        command.arg(name).arg(&self.folder).arg("--model-dir").arg(models());
         command.arg("--store").arg(self.folder.join(store)).arg("--results").arg(self.folder.join(format!("results-{store}")));
         command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
@@ -108,6 +112,24 @@ impl Study {
         let output = self.run(store, arguments);
         assert!(matches!(output.status.code(), Some(0 | 4)), "{}", String::from_utf8_lossy(&output.stderr));
         self.records(store)
+    }
+
+    /// What `plan` says, as rows by name and explanations.
+    fn plan(&self, store: &str, arguments: &[&str]) -> (BTreeMap<String, serde_json::Value>, String) {
+        let output = self.command_of("plan", store, &[&["--json"], arguments].concat()).output().expect("the program runs");
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        let plan: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let rows = plan["plan"].as_array().expect("rows").iter();
+        let rows = rows.map(|row| (row["what"].as_str().expect("a name").to_string(), row["value"].clone())).collect();
+        (rows, plan["explanations"].to_string())
+    }
+
+    /// The counters of the only run into `store`.
+    fn stats(&self, store: &str) -> serde_json::Value {
+        let mut runs = fs::read_dir(self.folder.join(store).join("runs")).expect("run records");
+        let path = runs.next().expect("a run").expect("an entry").path();
+        let record: serde_json::Value = serde_json::from_slice(&fs::read(path).expect("a record")).expect("JSON");
+        record["stats"].clone()
     }
 
     fn records(&self, store: &str) -> BTreeMap<ItemKey, Record> {
@@ -346,4 +368,75 @@ fn an_audit_finds_exact_mode_repeating_itself_and_goes_on_where_it_was_stopped()
     let again = study.audit().arg("--quiet").output().expect("the program runs");
     assert_eq!((again.status.code(), again.stdout), (Some(0), output.stdout));
     assert_eq!(n_stored(), 21);
+}
+
+#[test]
+fn a_plan_says_what_the_run_then_computes() {
+    let Some(_turn) = turn("plan") else { return };
+    let study = Study::new("plan", 2);
+    let (before, said) = study.plan("planned", &["--numerics", "fast", "--memory", "1GB"]);
+    let number = |plan: &BTreeMap<String, serde_json::Value>, what: &str| plan[what].as_u64().unwrap_or_else(|| panic!("{what}"));
+    assert!(!study.folder.join("planned").exists(), "a plan makes no store");
+    assert_eq!((number(&before, "games"), number(&before, "pending_first_tries")), (6, 6));
+    assert_eq!(number(&before, "kv_a_token"), 23_040, "30 layers, 3 heads, 64 numbers each for key and value, 2 bytes");
+    assert_eq!(number(&before, "kv_cache"), 23_040 * 2 * 8_192);
+    assert_eq!(number(&before, "kv_a_sequence"), 23_040 * (number(&before, "longest_prompt") + 48));
+    assert_eq!(number(&before, "slots_that_fit"), (1_000_000_000 - number(&before, "model")) / number(&before, "kv_a_sequence"));
+    assert!(before["hours"].is_null() && said.contains("no estimate"), "{said}");
+    let (exact, _) = study.plan("planned", &["--numerics", "exact", "--kv-type", "q8_0"]);
+    assert_eq!(number(&exact, "prompt_tokens_expected"), number(&exact, "prompt_tokens_submitted"));
+    assert_eq!(number(&exact, "kv_a_token"), 12_240);
+
+    let judged = study.judged("planned", &["--numerics", "fast"]);
+    let submitted: u64 = judged.values().map(|record| u64::from(record.usage.prompt_tokens)).sum();
+    let computed = submitted - judged.values().map(|record| u64::from(record.usage.reused_tokens)).sum::<u64>();
+    assert_eq!(number(&before, "prompt_tokens_submitted"), submitted);
+    assert!(number(&before, "prompt_tokens_least") <= computed, "{computed}");
+    let expected = number(&before, "prompt_tokens_expected");
+    assert!(expected.abs_diff(computed) * 10 <= computed, "{expected} expected, {computed} computed");
+
+    let (after, _) = study.plan("planned", &["--numerics", "fast"]);
+    assert_eq!((number(&after, "items_on_record"), number(&after, "pending_first_tries")), (6, 0));
+    assert_eq!(after["hours"], 0.0);
+    // Half of the study anew: its hours rest on the run before.
+    study.write("reports/case-1.txt", "He fell on the stairs and broke his right wrist.");
+    let (again, said) = study.plan("planned", &["--numerics", "fast"]);
+    assert_eq!((number(&again, "items_on_record"), number(&again, "pending_first_tries")), (3, 3));
+    assert!(again["hours"].as_f64().is_some_and(|hours| hours > 0.0) && said.contains("as in the newest run"), "{said}");
+}
+
+#[test]
+fn every_cache_type_judges_and_keeps_replies_of_its_own() {
+    let Some(_turn) = turn("cache types") else { return };
+    let study = Study::new("types", 1);
+    study.manifest("max_reply_tokens = 8\n");
+    let mut keys = std::collections::BTreeSet::new();
+    for arguments in [
+        &["--kv-type", "f16"][..],
+        &["--kv-type", "bf16"],
+        &["--kv-type", "f32"],
+        &["--kv-type", "q8_0"],
+        &["--kv-type", "q4_0"],
+        &["--flash-attention", "false"],
+        &["--moe-on-cpu", "true"],
+    ] {
+        let judged = study.judged(&arguments.join(""), arguments);
+        assert!(judged.len() == 3 && judged.values().all(|record| record.usage.reply_tokens > 0), "{arguments:?}");
+        keys.extend(judged.into_keys());
+    }
+    assert_eq!(keys.len(), 7 * 3);
+}
+
+#[test]
+fn drafts_and_sharing_can_be_switched_off() {
+    let Some(_turn) = turn("drafts and sharing") else { return };
+    let study = Study::new("switches", 1);
+    let without =
+        study.judged("without", &["--numerics", "fast", "--drafts", "false", "--sharing", "false", "--kv-cells", "8192"]);
+    assert!(without.values().all(|record| record.usage.reused_tokens == 0));
+    let stats = study.stats("without");
+    assert!(stats["reply_passes"].as_u64() >= stats["reply_tokens"].as_u64(), "each reply token takes a pass: {stats}");
+    let with = study.judged("with", &["--numerics", "fast"]);
+    assert!(with.keys().all(|key| !without.contains_key(key)));
+    assert!(with.values().any(|record| record.usage.reused_tokens > 0));
 }

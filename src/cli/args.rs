@@ -1,9 +1,12 @@
 //! Arguments as typed.
 
+mod bytes;
 mod determinism;
+mod engine;
 mod review;
 
 pub use determinism::DeterminismArgs;
+pub use engine::EngineArgs;
 pub use review::{
     AuditCommand, MatcherCommand, MatcherRatesArgs, MatcherSampleArgs, ReportsArgs, ReviewCommand, ReviewSampleArgs,
     ReviewStatsArgs,
@@ -59,6 +62,22 @@ pub enum Command {
     Check {
         #[command(flatten)]
         study: StudyArgs,
+    },
+    /// Say what a run would take: items, prompt tokens, memory, hours; the judge's weights are not loaded
+    #[command(
+        after_help = "A figure of hours rests on the newest run into the same store with the same judge and settings. Without one, \
+        --measure computes a few hundred prompt tokens and a few dozen reply tokens.\n\n\
+        Examples:\n  assize plan examples/sample\n  assize plan trial --memory 80GiB --kv-type q8_0\n  assize plan trial --measure --json"
+    )]
+    Plan {
+        #[command(flatten)]
+        study: StudyArgs,
+        /// Memory that judge and cache may take, as 80GiB or 64GB (default: what the judge's GPUs, or this machine, have free)
+        #[arg(long, value_parser = bytes::parse, value_name = "BYTES")]
+        memory: Option<u64>,
+        /// Load the judge and measure its speed on made-up text where no run is on record
+        #[arg(long)]
+        measure: bool,
     },
     /// Judge every game of a study, score, rank and write the report; goes on where it was stopped
     #[command(after_help = "Examples:\n  assize run examples/sample\n  assize run trial --numerics fast --slots 8\n  \
@@ -166,6 +185,8 @@ pub struct StudyArgs {
     /// Write what the engine did when, for Chrome's trace viewer or Perfetto; it holds no text
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
+    #[command(flatten)]
+    pub engine: EngineArgs,
 }
 
 /// What is evaluated, against what, and how.

@@ -3,9 +3,9 @@
 use super::args::StudyArgs;
 use super::console::{Failure, Remarks};
 use super::results;
-use crate::data::study::{PartialGames, UndecidedGames};
+use crate::data::study::{EngineSection, PartialGames, UndecidedGames};
 use crate::data::{Numerics, Study};
-use crate::engine::generate::llama::LlamaSettings;
+use crate::engine::generate::llama::{LlamaSettings, gpus};
 use crate::engine::{EngineIdentity, ModelIdentity};
 use crate::measure::points::EmptyGames;
 use crate::measure::rubric::Scheme;
@@ -17,6 +17,9 @@ use crate::report::Table;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// Most games decoded together: llama.cpp counts at most 256 sequences, a few of which hold finished prompts.
+pub const MOST_SLOTS: u32 = 248;
 
 /// A study ready to be judged.
 pub struct Plan {
@@ -85,16 +88,21 @@ pub fn plan(args: &StudyArgs, mut study: Study) -> Result<Plan, Failure> {
         (None, None) => PathBuf::from(".models"),
     };
     let cores = std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX));
-    let llama = LlamaSettings {
-        numerics: args.numerics.unwrap_or(manifest.judge.numerics),
-        context_tokens: manifest.judge.context_tokens.or(card.context_tokens).unwrap_or_default(),
-        // llama.cpp counts at most 256 sequences; a few hold finished prompts.
-        slots: within("slots", 1..=248, args.slots.unwrap_or(manifest.judge.slots))?,
-        threads: within("threads", 1..=512, args.threads.or(manifest.judge.threads).unwrap_or(cores.min(512)))?,
-        trace: args.trace.clone(),
-        drafts: true,
-        sharing: true,
+    // A served judge is held elsewhere: what this machine has is nothing to it.
+    let (engine, gpus) = match &card.served {
+        Some(_) => (EngineSection::default(), Vec::new()),
+        None => (args.engine.over(manifest.judge.engine.clone()), gpus().map_err(Failure::verification)?),
     };
+    let mut llama = LlamaSettings::new(
+        args.numerics.unwrap_or(manifest.judge.numerics),
+        manifest.judge.context_tokens.or(card.context_tokens).unwrap_or_default(),
+        within("slots", 1..=MOST_SLOTS, args.slots.unwrap_or(manifest.judge.slots))?,
+        within("threads", 1..=512, args.threads.or(manifest.judge.threads).unwrap_or(cores.min(512)))?,
+        &engine,
+        &gpus,
+    )
+    .map_err(Failure::usage)?;
+    llama.trace.clone_from(&args.trace);
     let judge = JudgeSettings {
         finding_schema: manifest.judge.finding_schema,
         reply: manifest.judge.reply,
@@ -155,6 +163,22 @@ pub fn plan(args: &StudyArgs, mut study: Study) -> Result<Plan, Failure> {
     })
 }
 
+/// What of the engine's settings can change a reply.
+fn engine_shown(engine: &EngineIdentity) -> String {
+    let switched = |on: bool| if on { "on" } else { "off" };
+    let mut shown = format!("kv_type {}, flash attention {}", engine.kv_type, switched(engine.flash_attention));
+    if engine.gpu_layers != "0" {
+        shown += &format!(", {} layers on GPU, split {}", engine.gpu_layers, engine.split_mode);
+    }
+    if engine.moe_on_cpu {
+        shown += ", experts on the processor";
+    }
+    if engine.numerics == Numerics::Fast {
+        shown += &format!(", drafts {}, sharing {}", switched(engine.drafts), switched(engine.sharing));
+    }
+    shown
+}
+
 fn within(name: &str, range: RangeInclusive<u32>, n: u32) -> Result<u32, Failure> {
     if range.contains(&n) {
         return Ok(n);
@@ -205,6 +229,7 @@ pub fn settings_shown(plan: &Plan) -> Vec<(String, String)> {
                 shown.push(("numerics", if engine.numerics == Numerics::Exact { "exact" } else { "fast" }.into()));
                 shown.push(("engine", format!("{} on {}, {}", engine.backend, engine.device_class, engine.version)));
                 shown.push(("context tokens", plan.llama.context_tokens.to_string()));
+                shown.push(("engine settings", engine_shown(&engine)));
             }
         }
     }

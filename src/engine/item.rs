@@ -55,10 +55,14 @@ pub struct EngineIdentity {
     pub numerics: Numerics,
     pub backend: String,
     pub device_class: String,
+    /// "all" or a number, as far as there is a GPU.
+    pub gpu_layers: String,
+    pub moe_on_cpu: bool,
     pub kv_type: String,
     pub flash_attention: bool,
     pub ubatch: u32,
     pub split_mode: String,
+    /// Passages are drafted and beginnings shared: fast numerics only.
     pub drafts: bool,
     pub sharing: bool,
     pub version: String,

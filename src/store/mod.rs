@@ -67,6 +67,14 @@ impl Store {
         Self::load(root, false)
     }
 
+    /// As [`Store::open_read_only`]; where there is no folder yet, a store without records, which is not made either.
+    ///
+    /// # Errors
+    /// As [`Store::open_read_only`], but for an absent folder.
+    pub fn open_read_only_or_empty(root: &Path) -> Result<Self, StoreError> {
+        if root.exists() { Self::open_read_only(root) } else { Self::load(root, false) }
+    }
+
     fn load(root: &Path, cut_torn_tails: bool) -> Result<Self, StoreError> {
         let mut index = Index::default();
         let mut report = OpenReport::default();

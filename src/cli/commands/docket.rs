@@ -5,7 +5,7 @@ use crate::cli::resolve::Plan;
 use crate::data::Numerics;
 use crate::engine::generate::Generator;
 use crate::engine::{Engine, GenerateError};
-use crate::pipelines::gavel::{GameOutcome, JudgeError, judge};
+use crate::pipelines::gavel::{Game, GameOutcome, JudgeError, judge};
 use crate::store::Store;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use std::sync::Arc;
@@ -18,12 +18,20 @@ pub fn engine(plan: &Plan, store: &Arc<Store>, generator: Option<Box<dyn Generat
 
 /// Judges every game, `on_done` after each; outcomes in the order of the games.
 pub fn judge_all(plan: &Plan, engine: &Engine, on_done: &dyn Fn()) -> Result<Vec<GameOutcome>, Failure> {
-    // Enough games at a time that the engine sees which prompts belong together.
-    let n_concurrent = match plan.llama.numerics {
+    judge_games(plan, engine, &plan.games, on_done)
+}
+
+/// Games that are before the engine at a time: enough that it sees which prompts belong together.
+pub fn n_in_flight(plan: &Plan) -> usize {
+    match plan.llama.numerics {
         Numerics::Exact => 2,
         Numerics::Fast => 64 + 4 * plan.llama.slots as usize,
-    };
-    let games = stream::iter(plan.games.iter().copied())
+    }
+}
+
+/// Judges some of the plan's `games`, `on_done` after each; outcomes in their order.
+pub fn judge_games(plan: &Plan, engine: &Engine, games: &[Game], on_done: &dyn Fn()) -> Result<Vec<GameOutcome>, Failure> {
+    let games = stream::iter(games.iter().copied())
         .map(|game| async move {
             let outcome = judge(engine, &plan.prompt, &plan.judge, &plan.docket, game).await;
             on_done();
@@ -33,7 +41,7 @@ pub fn judge_all(plan: &Plan, engine: &Engine, on_done: &dyn Fn()) -> Result<Vec
                 other => other.map(Some),
             }
         })
-        .buffered(n_concurrent)
+        .buffered(n_in_flight(plan))
         .try_collect::<Vec<Option<GameOutcome>>>();
     let outcomes = futures::executor::block_on(games)?.into_iter().collect::<Option<Vec<_>>>();
     Ok(outcomes.ok_or(JudgeError::Engine(GenerateError::Interrupted))?)

@@ -9,6 +9,7 @@ mod handout;
 mod init;
 mod measure;
 mod models;
+mod plan;
 mod review;
 mod run;
 mod stages;
@@ -27,6 +28,7 @@ pub fn run(args: &Args) -> Result<ExitStatus, Failure> {
         Command::Init { dir } => init::run(dir, remarks),
         Command::Check { study } => check::run(study, json, remarks),
         Command::Run { study, no_engine } => run::run(study, *no_engine, &args.global),
+        Command::Plan { study, memory, measure } => plan::run(study, *memory, *measure, &args.global),
         Command::Requests { study, index } => exchange::requests(study, index.as_deref(), remarks),
         Command::Replies { study, input } => exchange::replies(study, input.as_deref(), json, remarks),
         Command::Measure { name, input, list } => measure::run(name.as_deref(), *list, input, json, remarks),

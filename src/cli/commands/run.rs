@@ -9,6 +9,7 @@ use crate::cli::resolve::{self, Plan};
 use crate::cli::{results, signals};
 use crate::engine::StatsSnapshot;
 use crate::engine::generate::Generator;
+use crate::engine::generate::llama::LlamaSettings;
 use crate::engine::worker::{Supervision, WorkerError, WorkerJudge};
 use crate::error::ExitStatus;
 use crate::models::{locate, verify_hashes};
@@ -40,7 +41,7 @@ pub fn run(args: &StudyArgs, no_engine: bool, global: &GlobalArgs) -> Result<Exi
     if served && !no_engine {
         remarks.say(format_args!("note: {} is served elsewhere; this run scores the replies on record", plan.card.name));
     }
-    let generator = if no_engine || served { None } else { Some(start_judge(&plan, &stop, global)?) };
+    let generator = if no_engine || served { None } else { Some(start_judge(&plan, plan.llama.clone(), &stop, global)?) };
     results::prepare(&plan.results_dir)?;
     let engine = engine(&plan, &store, generator, stop);
     let started = Instant::now();
@@ -90,8 +91,13 @@ pub fn run(args: &StudyArgs, no_engine: bool, global: &GlobalArgs) -> Result<Exi
     Ok(if all_ok { ExitStatus::Ok } else { ExitStatus::FailedItems })
 }
 
-/// Starts the judge of `plan` in a process of its own.
-pub fn start_judge(plan: &Plan, stop: &Arc<AtomicBool>, global: &GlobalArgs) -> Result<Box<dyn Generator>, Failure> {
+/// Starts the judge of `plan` with `settings` in a process of its own.
+pub(super) fn start_judge(
+    plan: &Plan,
+    settings: LlamaSettings,
+    stop: &Arc<AtomicBool>,
+    global: &GlobalArgs,
+) -> Result<Box<dyn Generator>, Failure> {
     let remarks = Remarks { quiet: global.quiet };
     let files = locate(&plan.card, &plan.model_dir).map_err(Failure::verification)?;
     let bytes: u64 = plan.card.files.iter().map(|file| file.bytes).sum();
@@ -102,13 +108,10 @@ pub fn start_judge(plan: &Plan, stop: &Arc<AtomicBool>, global: &GlobalArgs) -> 
         hang_timeout: plan.hang_timeout,
         say: Box::new(move |restart| remarks.say(format_args!("warning: {restart}"))),
     };
-    let judge =
-        WorkerJudge::start(&plan.card, &files, plan.llama.clone(), supervision, Arc::clone(stop)).map_err(
-            |error| match error {
-                WorkerError::Load { .. } => Failure::verification(error),
-                WorkerError::Start { .. } | WorkerError::Ended { .. } => Failure::new(ExitStatus::Internal, error),
-            },
-        )?;
+    let judge = WorkerJudge::start(&plan.card, &files, settings, supervision, Arc::clone(stop)).map_err(|error| match error {
+        WorkerError::Load { .. } => Failure::verification(error),
+        WorkerError::Start { .. } | WorkerError::Ended { .. } => Failure::new(ExitStatus::Internal, error),
+    })?;
     Ok(Box::new(judge))
 }
 
@@ -148,6 +151,7 @@ fn keep_run_record(plan: &Plan, stats: StatsSnapshot, wall: Duration, remarks: R
         "games": plan.games.len(),
         "threads": plan.llama.threads,
         "slots": plan.llama.slots,
+        "model": plan.model(),
         "engine": plan.engine(),
         "stats": stats,
     });

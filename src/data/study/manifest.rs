@@ -87,6 +87,32 @@ choice! {
     }
 }
 choice! {
+    /// How the judge is spread over GPUs.
+    SplitMode {
+        /// One GPU holds it.
+        None = "none",
+        /// Each GPU holds some of its layers.
+        Layer = "layer",
+        /// Each GPU holds a part of the rows of every large matrix.
+        Row = "row",
+    }
+}
+choice! {
+    /// How keys and values of the attention are kept.
+    KvType {
+        /// 32 bits a number.
+        F32 = "f32",
+        /// 16 bits a number.
+        F16 = "f16",
+        /// 16 bits a number, of which 8 are the exponent.
+        Bf16 = "bf16",
+        /// 8 bits a number and 16 for every 32 numbers.
+        Q8_0 = "q8_0",
+        /// 4 bits a number and 16 for every 32 numbers.
+        Q4_0 = "q4_0",
+    }
+}
+choice! {
     /// How findings become game scores.
     RubricName {
         /// The method's own weights.
@@ -129,6 +155,54 @@ impl Choice for TimelineFormat {
 
 impl Choice for BadRowPolicy {
     const NAMES: &'static [(&'static str, Self)] = &[("refuse", Self::Refuse), ("skip", Self::Skip)];
+}
+
+/// How many of the judge's layers are computed on a GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GpuLayers {
+    /// Every layer, where there is a GPU.
+    All,
+    /// The last ones, the output counted as one.
+    Count(u32),
+}
+
+impl GpuLayers {
+    /// The word for every layer.
+    pub const ALL: &'static str = "all";
+}
+
+impl std::fmt::Display for GpuLayers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::All => f.pad(Self::ALL),
+            Self::Count(n) => n.fmt(f),
+        }
+    }
+}
+
+impl Serialize for GpuLayers {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::All => serializer.serialize_str(Self::ALL),
+            Self::Count(n) => serializer.serialize_u32(*n),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for GpuLayers {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Count(u32),
+            Word(String),
+        }
+        match Written::deserialize(deserializer)? {
+            Written::Count(n) => Ok(Self::Count(n)),
+            Written::Word(word) if word == Self::ALL => Ok(Self::All),
+            Written::Word(_) => Err(serde::de::Error::custom("expected \"all\" or a number of layers")),
+        }
+    }
 }
 
 /// A whole manifest.
@@ -243,8 +317,34 @@ pub struct JudgeSection {
     pub threads: Option<u32>,
     /// Seconds without a token after which the judge counts as hung.
     pub hang_timeout_s: u32,
+    /// How a judge on this machine is held and computed.
+    #[serde(flatten)]
+    pub engine: EngineSection,
     /// Prompt and its version.
     pub prompt: String,
+}
+
+/// The keys of `[judge]` that a judge on this machine is held and computed by; a served one has no use for them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct EngineSection {
+    /// Layers on a GPU.
+    pub gpu_layers: GpuLayers,
+    /// How the judge is spread over GPUs.
+    pub split_mode: SplitMode,
+    /// GPUs by number, counted from 0. When absent the first one, or all where the judge is spread.
+    pub devices: Option<Vec<u32>>,
+    /// How keys and values are kept.
+    pub kv_type: KvType,
+    /// Whether attention is computed in one fused step.
+    pub flash_attention: bool,
+    /// Keeps the experts of a mixture of experts off the GPUs.
+    pub moe_on_cpu: bool,
+    /// Tokens that the cache holds, of all sequences together; chosen from context and numerics when absent.
+    pub kv_cells: Option<u32>,
+    /// Whether fast mode drafts copied passages.
+    pub drafts: bool,
+    /// Whether fast mode computes a beginning that prompts share once.
+    pub sharing: bool,
 }
 
 /// How findings become scores and a ranking.
@@ -317,7 +417,24 @@ impl Default for JudgeSection {
             context_tokens: None,
             threads: None,
             hang_timeout_s: 300,
+            engine: EngineSection::default(),
             prompt: "gavel/judge.v1".to_owned(),
+        }
+    }
+}
+
+impl Default for EngineSection {
+    fn default() -> Self {
+        Self {
+            gpu_layers: GpuLayers::All,
+            split_mode: SplitMode::None,
+            devices: None,
+            kv_type: KvType::F16,
+            flash_attention: true,
+            moe_on_cpu: false,
+            kv_cells: None,
+            drafts: true,
+            sharing: true,
         }
     }
 }

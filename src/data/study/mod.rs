@@ -9,9 +9,9 @@ mod section;
 
 pub use load::{LeftOutCase, MissingTimeline, Study, StudySource};
 pub use manifest::{
-    CasesSection, DEFAULT_SEED, EmptyTimelinePolicy, FindingSchema, InputSection, JudgeSection, Manifest, MissingTimelinePolicy,
-    Numerics, PartialGames, ReplyMode, ReportsSection, ResultsSection, RubricName, ScoringSection, SourceSection, StoreSection,
-    StudySection, UndecidedGames,
+    CasesSection, DEFAULT_SEED, EmptyTimelinePolicy, EngineSection, FindingSchema, GpuLayers, InputSection, JudgeSection, KvType,
+    Manifest, MissingTimelinePolicy, Numerics, PartialGames, ReplyMode, ReportsSection, ResultsSection, RubricName,
+    ScoringSection, SourceSection, SplitMode, StoreSection, StudySection, UndecidedGames,
 };
 
 /// The file name of a manifest inside a study folder.

@@ -14,8 +14,8 @@ use crate::data::problem::Problem;
 use crate::data::read::TimelineFormat;
 
 use super::manifest::{
-    CasesSection, InputSection, JudgeSection, Manifest, ReportsSection, ResultsSection, RubricName, ScoringSection,
-    SourceSection, StoreSection, StudySection,
+    CasesSection, EngineSection, GpuLayers, InputSection, JudgeSection, Manifest, ReportsSection, ResultsSection, RubricName,
+    ScoringSection, SourceSection, StoreSection, StudySection,
 };
 use super::section::{Found, Section, Sink};
 
@@ -260,10 +260,45 @@ fn read_judge(mut section: Section<'_>) -> JudgeSection {
         context_tokens: section.count("context_tokens"),
         threads: section.count("threads"),
         hang_timeout_s: section.count("hang_timeout_s").unwrap_or(default.hang_timeout_s),
+        engine: read_engine(&mut section),
         prompt: section.text("prompt").map_or(default.prompt, |found| found.value),
     };
     section.finish();
     read
+}
+
+/// The keys of the judge's engine, which stand among those of `[judge]`.
+fn read_engine(section: &mut Section<'_>) -> EngineSection {
+    let default = EngineSection::default();
+    EngineSection {
+        gpu_layers: match section.count_or_word("gpu_layers", GpuLayers::ALL) {
+            None => default.gpu_layers,
+            Some(None) => GpuLayers::All,
+            Some(Some(n)) => GpuLayers::Count(n),
+        },
+        split_mode: section.choice("split_mode").unwrap_or(default.split_mode),
+        devices: read_devices(section),
+        kv_type: section.choice("kv_type").unwrap_or(default.kv_type),
+        flash_attention: section.flag("flash_attention").unwrap_or(default.flash_attention),
+        moe_on_cpu: section.flag("moe_on_cpu").unwrap_or(default.moe_on_cpu),
+        kv_cells: section.count("kv_cells"),
+        drafts: section.flag("drafts").unwrap_or(default.drafts),
+        sharing: section.flag("sharing").unwrap_or(default.sharing),
+    }
+}
+
+/// Reads the GPUs, each named once.
+fn read_devices(section: &mut Section<'_>) -> Option<Vec<u32>> {
+    let found = section.counts_from_zero("devices")?;
+    let mut devices = Vec::with_capacity(found.len());
+    for Found { value, line } in found {
+        if devices.contains(&value) {
+            section.wrong("devices", line, "every GPU once", &format!("{value} again"), "remove one");
+        } else {
+            devices.push(value);
+        }
+    }
+    Some(devices)
 }
 
 fn read_scoring(mut section: Section<'_>) -> ScoringSection {

@@ -49,6 +49,13 @@ pub(super) struct Found<T> {
     pub(super) line: usize,
 }
 
+/// The right elements of a list, how many it has with the wrong ones, and where it stands.
+struct List<T> {
+    found: Vec<Found<T>>,
+    n_items: usize,
+    line: usize,
+}
+
 /// One table of the file; an absent table behaves like an empty one.
 pub(super) struct Section<'a> {
     name: &'static str,
@@ -134,6 +141,27 @@ impl<'a> Section<'a> {
         self.whole(key, 1, u64::from(u32::MAX)).and_then(|n| u32::try_from(n).ok())
     }
 
+    /// Reads a word, which is `Some(None)`, or a whole number that fits 32 bits.
+    pub(super) fn count_or_word(&mut self, key: &'static str, word: &str) -> Option<Option<u32>> {
+        let expected = format!("{word:?} or a whole number");
+        self.read(key, &expected, "write the number without quotes", |value| match value.as_str() {
+            Some(text) => (text == word).then_some(None),
+            None => small_number(value).map(Some),
+        })
+        .map(|found| found.value)
+    }
+
+    /// Reads a list of whole numbers that fit 32 bits, with at least one; wrong elements are booked and dropped.
+    pub(super) fn counts_from_zero(&mut self, key: &'static str) -> Option<Vec<Found<u32>>> {
+        let (expected, hint) = ("a list of whole numbers", "write it as [0, 1]");
+        let numbers = self.list(key, expected, hint, small_number)?;
+        if numbers.n_items == 0 {
+            self.wrong(key, numbers.line, expected, "an empty list", hint);
+            return None;
+        }
+        Some(numbers.found)
+    }
+
     /// Reads a finite number that is not negative.
     pub(super) fn number(&mut self, key: &'static str) -> Option<f64> {
         self.read(key, "a number of at least 0", "write it without quotes", |value| {
@@ -156,23 +184,32 @@ impl<'a> Section<'a> {
 
     /// Reads a list of texts, each with its line; wrong elements are booked and dropped.
     pub(super) fn texts(&mut self, key: &'static str) -> Option<Vec<Found<String>>> {
+        let list = self.list(key, "a list of texts", "write it as [\"a\", \"b\"]", |value| value.as_str().map(str::to_owned))?;
+        Some(list.found)
+    }
+
+    /// Reads a list with a conversion; elements of another type are booked and dropped.
+    fn list<T>(
+        &mut self,
+        key: &'static str,
+        expected: &str,
+        hint: &str,
+        convert: impl Fn(&DeValue<'_>) -> Option<T>,
+    ) -> Option<List<T>> {
         let (value, line) = self.value(key)?;
         let Some(array) = value.as_array() else {
-            self.wrong(key, line, "a list of texts", &describe(value), "write it as [\"a\", \"b\"]");
+            self.wrong(key, line, expected, &describe(value), hint);
             return None;
         };
-        let mut texts = Vec::with_capacity(array.len());
+        let mut found = Vec::with_capacity(array.len());
         for item in array.iter() {
             let line = self.sink.line_of(item.span().start);
-            match item.get_ref().as_str() {
-                Some(text) => texts.push(Found { value: text.to_owned(), line }),
-                None => {
-                    let got = describe(item.get_ref());
-                    self.wrong(key, line, "a list of texts", &got, "write it as [\"a\", \"b\"]");
-                }
+            match convert(item.get_ref()) {
+                Some(value) => found.push(Found { value, line }),
+                None => self.wrong(key, line, expected, &describe(item.get_ref()), hint),
             }
         }
-        Some(texts)
+        Some(List { found, n_items: array.len(), line })
     }
 
     /// Reads a list of names; wrong elements are booked and dropped.
@@ -229,6 +266,11 @@ fn names_of<T: Choice>() -> String {
 fn whole_number(value: &DeValue<'_>) -> Option<u64> {
     let integer = value.as_integer()?;
     u64::from_str_radix(integer.as_str().trim_start_matches('+'), integer.radix()).ok()
+}
+
+/// Reads a whole number that is not negative and fits 32 bits.
+fn small_number(value: &DeValue<'_>) -> Option<u32> {
+    whole_number(value).and_then(|n| u32::try_from(n).ok())
 }
 
 /// Returns a value as messages show it.

@@ -249,6 +249,63 @@ dirs = "r"
     );
 }
 
+/// The engine keys of a manifest that ends with its `[judge]` section, and the problems of reading them.
+fn engine_of(keys: &str) -> (EngineSection, Vec<String>) {
+    let (draft, problems) = parse::parse(&format!("{SMALL}{keys}"), Path::new("study.toml"));
+    (draft.unwrap().manifest.judge.engine, problems.iter().map(Problem::to_string).collect())
+}
+
+#[test]
+fn every_engine_key_is_read() {
+    let keys = "gpu_layers = 20\nsplit_mode = \"row\"\ndevices = [2, 0]\nkv_type = \"q8_0\"\nflash_attention = false\n\
+                moe_on_cpu = true\nkv_cells = 4096\ndrafts = false\nsharing = false\n";
+    let read = EngineSection {
+        gpu_layers: GpuLayers::Count(20),
+        split_mode: SplitMode::Row,
+        devices: Some(vec![2, 0]),
+        kv_type: KvType::Q8_0,
+        flash_attention: false,
+        moe_on_cpu: true,
+        kv_cells: Some(4096),
+        drafts: false,
+        sharing: false,
+    };
+    assert_eq!(engine_of(keys), (read, vec![]));
+    assert_eq!(engine_of(""), (EngineSection::default(), vec![]));
+    assert_eq!(engine_of("gpu_layers = 0\n").0.gpu_layers, GpuLayers::Count(0));
+    assert_eq!(engine_of("gpu_layers = \"all\"\n").0.gpu_layers, GpuLayers::All);
+    for (name, kv_type) in
+        [("f32", KvType::F32), ("f16", KvType::F16), ("bf16", KvType::Bf16), ("q8_0", KvType::Q8_0), ("q4_0", KvType::Q4_0)]
+    {
+        assert_eq!(engine_of(&format!("kv_type = \"{name}\"\n")).0.kv_type, kv_type);
+    }
+    for (name, split_mode) in [("none", SplitMode::None), ("layer", SplitMode::Layer), ("row", SplitMode::Row)] {
+        assert_eq!(engine_of(&format!("split_mode = \"{name}\"\n")).0.split_mode, split_mode);
+    }
+}
+
+#[test]
+fn wrong_engine_keys_are_refused_with_what_was_expected() {
+    for (keys, problem) in [
+        ("gpu_layers = -1", "expected \"all\" or a whole number for gpu_layers in [judge], got -1"),
+        ("gpu_layers = \"most\"", "expected \"all\" or a whole number for gpu_layers in [judge], got \"most\""),
+        ("split_mode = \"tensor\"", "expected \"none\" or \"layer\" or \"row\" for split_mode"),
+        ("devices = 0", "expected a list of whole numbers for devices in [judge], got 0"),
+        ("devices = []", "expected a list of whole numbers for devices in [judge], got an empty list"),
+        ("devices = [\"cuda\"]", "expected a list of whole numbers for devices in [judge], got \"cuda\""),
+        ("devices = [0, 1, 0]", "expected every GPU once for devices in [judge], got 0 again"),
+        ("kv_type = \"q5_0\"", "expected \"f32\" or \"f16\" or \"bf16\" or \"q8_0\" or \"q4_0\" for kv_type"),
+        ("flash_attention = 1", "expected true or false for flash_attention in [judge], got 1"),
+        ("moe_on_cpu = \"yes\"", "expected true or false for moe_on_cpu in [judge], got \"yes\""),
+        ("kv_cells = 0", "expected a whole number from 1 to 4294967295 for kv_cells in [judge], got 0"),
+        ("drafts = 16", "expected true or false for drafts in [judge], got 16"),
+        ("sharing = \"off\"", "expected true or false for sharing in [judge], got \"off\""),
+    ] {
+        let (_, problems) = engine_of(&format!("{keys}\n"));
+        assert_lines(&problems, &[&format!("study.toml:14: {problem}")]);
+    }
+}
+
 #[test]
 fn wrong_shapes_of_sections() {
     let folder = Folder::new();

@@ -111,6 +111,19 @@ pub struct Batching {
     pub drafts: bool,
 }
 
+impl Batching {
+    /// Most draft tokens of a sequence in a pass.
+    fn most_drafted(&self) -> usize {
+        if self.drafts { MOST_DRAFTED } else { 0 }
+    }
+
+    /// Cells kept free for the reply to a prompt of `n_prompt` tokens.
+    #[must_use]
+    pub fn reserve(&self, n_prompt: usize, max_reply_tokens: u32) -> usize {
+        (max_reply_tokens as usize + self.most_drafted()).min(self.limits.cells - n_prompt)
+    }
+}
+
 /// Sequences at work, the jobs behind them, and what is known of the model's speed.
 struct Loop<'a, B: Backend> {
     backend: B,
@@ -291,8 +304,7 @@ impl<B: Backend> Loop<'_, B> {
     }
 
     fn submit(&mut self, prompt: Arc<[Token]>, job: Job) {
-        let drafts = if self.settings.drafts { MOST_DRAFTED } else { 0 };
-        let reserve = (job.max_reply_tokens as usize + drafts).min(self.settings.limits.cells - prompt.len());
+        let reserve = self.settings.reserve(prompt.len(), job.max_reply_tokens);
         self.n_jobs += 1;
         self.schedule.submit(self.n_jobs, prompt, reserve);
         self.waiting.insert(self.n_jobs, (job, Instant::now()));
@@ -326,12 +338,15 @@ impl<B: Backend> Loop<'_, B> {
                 return;
             }
         };
-        let most_drafted = if self.settings.drafts { MOST_DRAFTED } else { 0 };
         self.slots.push(Slot {
             id: admitted.job,
             sequence: admitted.sequence,
             lookup: PromptLookup::new(if self.settings.drafts { &admitted.prompt } else { &[] }),
-            draft_length: DraftLength::new(&self.prior, self.cost.marginal(self.settings.limits.slots), most_drafted),
+            draft_length: DraftLength::new(
+                &self.prior,
+                self.cost.marginal(self.settings.limits.slots),
+                self.settings.most_drafted(),
+            ),
             prompt: Arc::clone(&admitted.prompt),
             job,
             n_past: admitted.n_reused,

@@ -4,17 +4,23 @@ pub mod batching;
 mod chat;
 mod constraint;
 mod draft;
+mod dry_run;
+mod kv_shape;
 pub mod llama;
 mod pass_cost;
 pub mod prefix_tree;
 pub mod schedule;
 mod scripted;
 mod trace;
+mod volume;
 
 pub use chat::{ChatError, ChatTemplate, Message, Role};
 pub use constraint::Constraint;
+pub use dry_run::DryRun;
+pub use kv_shape::{KvShape, slots_that_fit};
 pub use scripted::Scripted;
 pub use trace::Trace;
+pub use volume::PromptVolume;
 
 use super::stats::EngineStats;
 use crate::store::{FinishReason, Origin, Timings, Usage};

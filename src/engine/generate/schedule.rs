@@ -267,7 +267,7 @@ fn busy(running: &[Running]) -> impl Fn(SequenceId) -> bool + '_ {
 }
 
 /// Length of the common beginning.
-fn common(a: &[Token], b: &[Token]) -> usize {
+pub(super) fn common(a: &[Token], b: &[Token]) -> usize {
     // Blocks first: comparing slices is many times faster than comparing tokens.
     const BLOCK: usize = 64;
     let blocks = a.chunks_exact(BLOCK).zip(b.chunks_exact(BLOCK)).take_while(|(x, y)| x == y).count() * BLOCK;

@@ -173,7 +173,7 @@ impl Audited {
         global: &GlobalArgs,
         on_done: &dyn Fn(),
     ) -> Result<Vec<GameOutcome>, Failure> {
-        let judge = start_judge(plan, stop, global)?;
+        let judge = start_judge(plan, plan.llama.clone(), stop, global)?;
         let outcomes = judge_all(plan, &engine(plan, &self.store, Some(judge), Arc::clone(stop)), on_done);
         self.store.sync()?;
         outcomes

@@ -23,7 +23,7 @@ pub struct GgufFacts {
 /// # Errors
 /// [`LoadError`] when llama.cpp cannot read it.
 pub fn inspect(path: &Path) -> Result<GgufFacts, LoadError> {
-    Ok(facts(&open(path, true)?))
+    Ok(facts(&open(path)?))
 }
 
 pub(super) fn facts(model: &LlamaModel) -> GgufFacts {

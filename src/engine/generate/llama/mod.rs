@@ -3,13 +3,19 @@
 //! One thread owns model and context and runs the loop of `batching`. Jobs come in over a channel; each is answered once.
 
 mod backend;
+mod device;
 mod inspect;
 mod model;
 mod reply;
+mod settings;
 mod token_trie;
+mod vocabulary;
 
+pub use device::{Gpu, Placement, gpus};
 pub use inspect::{GgufFacts, inspect};
 pub use model::LoadError;
+pub use settings::{LlamaSettings, SettingsError};
+pub use vocabulary::LlamaVocabulary;
 
 use super::batching::{self, Batching};
 use super::schedule::Limits;
@@ -17,10 +23,7 @@ use super::trace::Trace;
 use super::{Generated, Generator, Job};
 use crate::data::Numerics;
 use crate::engine::stats::EngineStats;
-use crate::engine::{ENGINE_VERSION, EngineIdentity};
 use crate::models::{LocalModel, ModelCard};
-use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -28,59 +31,6 @@ use std::thread::JoinHandle;
 
 /// Tokens computed in one pass over the weights.
 const UBATCH: u32 = 512;
-
-/// Settings of a judge on this machine.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct LlamaSettings {
-    pub numerics: Numerics,
-    /// Longest prompt with reply, in tokens; at most the card's.
-    pub context_tokens: u32,
-    /// Sequences decoded together in fast mode.
-    pub slots: u32,
-    pub threads: u32,
-    /// Where to keep what was computed when, if anywhere.
-    pub trace: Option<PathBuf>,
-    /// Whether fast mode drafts passages that are copied from the prompt.
-    pub drafts: bool,
-    /// Whether fast mode computes common beginnings of prompts once.
-    pub sharing: bool,
-}
-
-impl LlamaSettings {
-    /// The part of the settings that can change a reply.
-    #[must_use]
-    pub fn identity(&self) -> EngineIdentity {
-        EngineIdentity {
-            numerics: self.numerics,
-            backend: "llama.cpp".into(),
-            device_class: device_class().into(),
-            kv_type: "f16".into(),
-            flash_attention: FLASH_ATTENTION,
-            ubatch: UBATCH,
-            split_mode: "none".into(),
-            // Exact mode knows neither, so they leave its keys alone.
-            drafts: self.numerics == Numerics::Fast && self.drafts,
-            sharing: self.numerics == Numerics::Fast && self.sharing,
-            version: ENGINE_VERSION.into(),
-        }
-    }
-}
-
-/// Whether attention is computed in one fused step.
-const FLASH_ATTENTION: bool = true;
-
-/// The instruction set that llama.cpp was compiled for: sums are rounded differently in wider registers.
-fn device_class() -> &'static str {
-    if cfg!(target_feature = "avx512f") {
-        "cpu x86-64 avx512"
-    } else if cfg!(target_feature = "avx2") {
-        "cpu x86-64 avx2"
-    } else if cfg!(target_arch = "x86_64") {
-        "cpu x86-64"
-    } else {
-        std::env::consts::ARCH
-    }
-}
 
 /// A judge that runs in a thread of this process. What can end the process ends the judge too: `engine::worker` runs it in a process
 /// of its own.
@@ -126,19 +76,15 @@ const IDLE_CELLS: usize = 2_048;
 
 /// How the loop works for a model; one that keeps a state instead of cells can neither fork it nor take a draft back.
 fn batching(loaded: &model::Loaded, settings: &LlamaSettings) -> Batching {
-    let has_cells = !loaded.model.is_recurrent() && !loaded.model.is_hybrid();
+    let has_cells = loaded.can_share();
     let is_fast = settings.numerics == Numerics::Fast;
-    if is_fast && !has_cells {
-        tracing::warn!("this model keeps a recurrent state: beginnings of prompts are not shared and nothing is drafted");
-    }
     let share = is_fast && has_cells && settings.sharing;
     let slots = if is_fast { settings.slots } else { 1 };
-    let cells = if is_fast { settings.context_tokens.saturating_mul(2) } else { settings.context_tokens };
     Batching {
         limits: Limits {
             slots: slots as usize,
             sequences: (if share { slots + RESTING_SEQUENCES } else { slots }) as usize,
-            cells: cells as usize,
+            cells: settings.kv_cells as usize,
             idle_cells: IDLE_CELLS,
             share,
         },
@@ -157,6 +103,9 @@ fn run(
     trace: Trace,
 ) {
     let batching = batching(loaded, settings);
+    if settings.numerics == Numerics::Fast && !loaded.can_share() {
+        tracing::warn!("this model keeps a recurrent state: beginnings of prompts are not shared and nothing is drafted");
+    }
     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     match loaded.context(settings, count(batching.limits.cells), count(batching.limits.sequences)) {
         Ok(context) => {

@@ -1,4 +1,6 @@
 use super::*;
+use crate::data::study::EngineSection;
+use crate::engine::ENGINE_VERSION;
 use crate::engine::generate::Message;
 use crate::models::locate;
 use llama_cpp_2::context::LlamaContext;
@@ -16,15 +18,7 @@ fn engine_version_names_the_locked_bindings() {
 }
 
 fn settings() -> LlamaSettings {
-    LlamaSettings {
-        numerics: Numerics::Exact,
-        context_tokens: 2048,
-        slots: 1,
-        threads: 1,
-        drafts: true,
-        sharing: true,
-        trace: None,
-    }
+    LlamaSettings::new(Numerics::Exact, 2048, 1, 1, &EngineSection::default(), &[]).expect("settings")
 }
 
 /// The default judge, or `None` (said on stderr) where it is not there.
@@ -38,17 +32,6 @@ fn default_judge(what: &str) -> Option<model::Loaded> {
         return None;
     };
     Some(model::load(&card, &files, &settings()).expect("the default judge"))
-}
-
-/// Exact mode has no drafts and shares nothing: its keys do not depend on either.
-#[test]
-fn drafts_and_sharing_are_part_of_fast_keys_alone() {
-    let identity = |numerics, drafts, sharing| LlamaSettings { numerics, drafts, sharing, ..settings() }.identity();
-    assert_eq!(identity(Numerics::Exact, true, true), identity(Numerics::Exact, false, false));
-    let fast = [(true, true), (true, false), (false, true), (false, false)].map(|(d, s)| identity(Numerics::Fast, d, s));
-    for (i, one) in fast.iter().enumerate() {
-        assert!(fast[..i].iter().all(|other| other != one));
-    }
 }
 
 #[test]

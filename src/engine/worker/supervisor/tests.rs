@@ -117,12 +117,15 @@ impl Bench {
             n_started: Arc::default(),
         };
         let card = crate::models::ModelCard::find("written-replies", std::path::Path::new("")).expect("a built-in card");
-        let settings = crate::engine::generate::llama::LlamaSettings {
-            numerics: crate::data::Numerics::Exact,
-            context_tokens: 1,
-            slots: 1,
-            threads: 1,
-        };
+        let settings = crate::engine::generate::llama::LlamaSettings::new(
+            crate::data::Numerics::Exact,
+            1,
+            1,
+            1,
+            &crate::data::study::EngineSection::default(),
+            &[],
+        )
+        .expect("settings");
         let (loads, n_started, said) = (loads.to_vec(), Arc::clone(&bench.n_started), Arc::clone(&bench.said));
         let run = Run {
             launch: Box::new(move |number| {

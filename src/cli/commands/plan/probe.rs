@@ -1,0 +1,102 @@
+//! A short measurement of a judge: a few hundred prompt tokens and a few dozen reply tokens on made-up text.
+
+use super::estimate::Speed;
+use crate::cli::args::GlobalArgs;
+use crate::cli::commands::run::start_judge;
+use crate::cli::console::{Failure, Remarks};
+use crate::cli::progress::{Counted, Progress};
+use crate::cli::resolve::Plan;
+use crate::data::Numerics;
+use crate::engine::generate::llama::LlamaSettings;
+use crate::engine::generate::{Constraint, Generated, Generator, Job, Message};
+use crate::error::ExitStatus;
+use futures::channel::oneshot;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+/// Lines of a made-up prompt, some 15 tokens each.
+const LINES: usize = 16;
+
+/// Reply tokens of each prompt in the longer of the two rounds.
+const REPLY_TOKENS: u32 = 33;
+
+/// Most prompts at a time.
+const MOST_TOGETHER: u32 = 8;
+
+/// Loads the judge of `plan` and measures it.
+pub fn measure(plan: &Plan, global: &GlobalArgs) -> Result<Speed, Failure> {
+    let remarks = Remarks { quiet: global.quiet };
+    let stop = Arc::new(AtomicBool::new(false));
+    // Made-up text repeats itself: drafts would make it faster than any report.
+    let settings = LlamaSettings { drafts: false, trace: None, ..plan.llama.clone() };
+    let judge = start_judge(plan, settings, &stop, global)?;
+    let n_slots = match plan.llama.numerics {
+        Numerics::Exact => 1,
+        Numerics::Fast => plan.llama.slots.min(MOST_TOGETHER),
+    };
+    let progress =
+        Progress::start(Counted { doing: "measuring", things: "rounds", total: 3, judge: Some(judge.stats()) }, remarks.quiet);
+    // The first pass of a process pays for what is set up once.
+    round(&*judge, "warm", 1, 2)?;
+    progress.one_done();
+    let short = round(&*judge, "short", n_slots, 1)?;
+    progress.one_done();
+    let long = round(&*judge, "long", n_slots, REPLY_TOKENS)?;
+    drop(progress);
+    let replies_s = (long.seconds - short.seconds).max(f64::EPSILON);
+    let prompt_rate = short.prompt_tokens / short.seconds;
+    let reply_rate = (long.reply_tokens - short.reply_tokens) / replies_s;
+    if reply_rate > 1e7 {
+        return Err(Failure::new(ExitStatus::Internal, "the measurement was disturbed; try again when the machine is less busy"));
+    }
+    let how = format!(
+        "measured on {n_slots} made-up prompt(s) of {:.0} tokens at a time, without drafts and almost without sharing",
+        short.prompt_tokens / f64::from(n_slots)
+    );
+    Ok(Speed::measured(prompt_rate, reply_rate, plan.judge.max_reply_tokens, &how))
+}
+
+/// What a round computed and how long it took.
+struct Round {
+    prompt_tokens: f64,
+    reply_tokens: f64,
+    seconds: f64,
+}
+
+/// Asks for `n_slots` replies of exactly `n_reply` tokens at a time.
+fn round(judge: &dyn Generator, name: &str, n_slots: u32, n_reply: u32) -> Result<Round, Failure> {
+    let failed = |reason: String| Failure::new(ExitStatus::Internal, format_args!("the judge cannot be measured: {reason}"));
+    // A text that cannot end early, whatever the judge makes of the prompt.
+    let schema = serde_json::json!({"type": "string", "minLength": 2_000, "maxLength": 2_000});
+    let constraint = Arc::new(Constraint::new("probe", schema));
+    let started = Instant::now();
+    let replies: Vec<oneshot::Receiver<Generated>> = (0..n_slots)
+        .map(|slot| {
+            let line = |i: usize| format!("{name} {slot}, line {i}: fever {} hours before admission\n", i * 7 + slot as usize);
+            let (done, reply) = oneshot::channel();
+            judge.submit(Job {
+                messages: vec![Message::user((0..LINES).map(line).collect::<String>())],
+                constraint: Some(Arc::clone(&constraint)),
+                max_reply_tokens: n_reply,
+                began: Box::new(|| ()),
+                done,
+            });
+            reply
+        })
+        .collect();
+    let (mut prompt_tokens, mut reply_tokens) = (0.0, 0.0);
+    for reply in replies {
+        match futures::executor::block_on(reply) {
+            Ok(Generated::Finished(finished)) => {
+                prompt_tokens += f64::from(finished.usage.prompt_tokens - finished.usage.reused_tokens);
+                reply_tokens += f64::from(finished.usage.reply_tokens);
+            }
+            Ok(Generated::TooLong { reason } | Generated::Crashed { reason } | Generated::Lost { reason }) => {
+                return Err(failed(reason));
+            }
+            Ok(Generated::Interrupted) | Err(_) => return Err(failed("its thread ended".into())),
+        }
+    }
+    Ok(Round { prompt_tokens, reply_tokens, seconds: started.elapsed().as_secs_f64() })
+}
