@@ -283,3 +283,38 @@ fn a_refused_prompt_is_judged_once_the_context_is_long_enough() {
     let judged = study.judged("longer", &[]);
     assert!(judged.len() == 3 && judged.values().all(|record| record.usage.reply_tokens > 0));
 }
+
+/// A judge that thinks aloud, played by the default one: its template's last word stands for an opening mark.
+#[test]
+fn reasoning_is_kept_apart_and_cut_at_its_limit() {
+    let Some(_turn) = turn("reasoning") else { return };
+    let study = Study::new("reasoning", 1);
+    let card =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("models/smollm2-135m-instruct.toml")).expect("the card");
+    let judged = |reasoning: &str, store: &str, numerics: &str| {
+        study.write("card.toml", &format!("{card}\n[reasoning]\n{reasoning}"));
+        let path = study.folder.join("card.toml");
+        let records = study.judged(store, &["--card", path.to_str().expect("a path"), "--numerics", numerics]);
+        for record in records.values() {
+            assert!(record.reasoning_cut, "{store}: the limit came first");
+            assert!(record.reply.starts_with("{\"findings\":["), "the constraint holds after the mark: {}", record.reply);
+        }
+        records
+    };
+    let tags = "style = \"tags\"\nopen = \"assistant\"\nclose = \"</think>\"\nbudget = 24\n";
+    for numerics in ["exact", "fast"] {
+        for record in judged(tags, numerics, numerics).values() {
+            let thoughts = record.reasoning.as_deref().expect("reasoning");
+            assert!(!thoughts.is_empty() && !thoughts.contains("</think>"), "{thoughts}");
+            assert!(record.usage.reply_tokens > 24);
+        }
+    }
+    // This judge knows no channels: what it writes is taken for a header until the limit, and a header is no thought.
+    let harmony = judged("style = \"harmony\"\nbudget = 24\n", "harmony", "exact");
+    assert!(harmony.values().all(|record| record.reasoning.as_deref() == Some("")));
+    study.manifest("max_reply_tokens = 48\nmax_reasoning_tokens = 12\n");
+    assert_eq!(judged(tags, "exact", "exact").len(), 6, "the limit is part of the item key");
+    let refused = study.run("plain", &[]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("has no [reasoning]"));
+}

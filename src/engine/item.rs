@@ -2,7 +2,7 @@
 
 use super::generate::{Constraint, Message};
 use crate::data::Numerics;
-use crate::models::ModelCard;
+use crate::models::{ModelCard, Reasoning};
 use crate::prompts::PromptId;
 use crate::store::{ItemKey, Outcome};
 use serde::Serialize;
@@ -44,7 +44,7 @@ impl ModelIdentity {
                     template.switches.iter().map(|(name, value)| (name.clone(), json(value))).collect()
                 })
                 .unwrap_or_default(),
-            reasoning: card.reasoning.as_ref().map(|marks| (marks.open.clone(), marks.close.clone())),
+            reasoning: card.reasoning.as_ref().map(Reasoning::identity),
         }
     }
 }
@@ -71,6 +71,8 @@ pub struct Request {
     pub messages: Vec<Message>,
     pub constraint: Option<Arc<Constraint>>,
     pub max_reply_tokens: u32,
+    /// Most tokens of reasoning before the reply; `None` for a judge that does not think aloud.
+    pub max_reasoning_tokens: Option<u32>,
     /// 1 for the first try.
     pub attempt: u32,
     /// What a complete reply is worth, by the rules of the stage.
@@ -110,6 +112,9 @@ struct Decoding {
     method: &'static str,
     seed: u64,
     max_reply_tokens: u32,
+    /// Absent for judges that do not think aloud.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_reasoning_tokens: Option<u32>,
 }
 
 pub(super) fn key(model: &ModelIdentity, engine: Option<&EngineIdentity>, request: &Request) -> ItemKey {
@@ -119,7 +124,12 @@ pub(super) fn key(model: &ModelIdentity, engine: Option<&EngineIdentity>, reques
         model,
         prompt: &request.prompt,
         messages: &request.messages,
-        decoding: Decoding { method: "greedy", seed: 0, max_reply_tokens: request.max_reply_tokens },
+        decoding: Decoding {
+            method: "greedy",
+            seed: 0,
+            max_reply_tokens: request.max_reply_tokens,
+            max_reasoning_tokens: request.max_reasoning_tokens,
+        },
         constraint: request.constraint.as_ref().map(|constraint| constraint.schema_text()),
         attempt: request.attempt,
         engine,

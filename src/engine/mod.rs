@@ -127,6 +127,7 @@ impl Engine {
             messages: request.messages.clone(),
             constraint: request.constraint.clone(),
             max_reply_tokens: request.max_reply_tokens,
+            max_reasoning_tokens: request.max_reasoning_tokens,
             done,
         });
         let generated =
@@ -147,7 +148,7 @@ impl Engine {
 fn finished_record(key: ItemKey, request: &Request, finished: Finished) -> Record {
     let outcome = match finished.finish {
         FinishReason::Length => Outcome::Truncated,
-        FinishReason::Stop | FinishReason::None => (request.classify)(&finished.reply),
+        FinishReason::Stop | FinishReason::NoReply | FinishReason::None => (request.classify)(&finished.reply),
     };
     record(key, request, outcome, finished, None)
 }
@@ -167,7 +168,8 @@ fn record(key: ItemKey, request: &Request, outcome: Outcome, finished: Finished,
         outcome,
         finish: finished.finish,
         reply: finished.reply,
-        reasoning: finished.reasoning,
+        reasoning_cut: finished.reasoning.as_ref().is_some_and(|thoughts| thoughts.was_cut),
+        reasoning: finished.reasoning.map(|thoughts| thoughts.text),
         usage: finished.usage,
         batch_width: finished.batch_width,
         min_margin: finished.min_margin,

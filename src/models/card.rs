@@ -1,5 +1,6 @@
 //! A model card: what a model is, which files it is made of, how it is spoken to.
 
+use super::{DEFAULT_REASONING_TOKENS, Reasoning};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -68,14 +69,6 @@ pub struct Template {
     pub switches: BTreeMap<String, toml::Value>,
 }
 
-/// Marks around the reasoning of a model that thinks aloud.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Reasoning {
-    pub open: String,
-    pub close: String,
-}
-
 /// A model behind somebody's server; its replies come in with `assize replies`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -97,6 +90,21 @@ pub enum CardError {
 }
 
 impl ModelCard {
+    /// Most tokens of reasoning: as `asked`, as the card says, or the default. `None` for a model that does not think aloud.
+    ///
+    /// # Errors
+    /// A limit that is asked for where the card knows no reasoning.
+    pub fn reasoning_tokens(&self, asked: Option<u32>) -> Result<Option<u32>, String> {
+        match (&self.reasoning, asked) {
+            (Some(reasoning), asked) => Ok(Some(asked.or(reasoning.budget).unwrap_or(DEFAULT_REASONING_TOKENS))),
+            (None, None) => Ok(None),
+            (None, Some(asked)) => Err(format!(
+                "max_reasoning_tokens = {asked}, but model card `{}` has no [reasoning]; remove the key or describe the marks there",
+                self.name
+            )),
+        }
+    }
+
     /// Finds a card: a built-in name, or the path of a TOML file relative to `base`.
     ///
     /// # Errors

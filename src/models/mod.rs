@@ -5,6 +5,8 @@
 
 mod card;
 mod files;
+mod reasoning;
 
-pub use card::{BUILTIN_CARDS, CardError, ModelCard, ModelFile, ModelKind, Reasoning, Served, Template};
+pub use card::{BUILTIN_CARDS, CardError, ModelCard, ModelFile, ModelKind, Served, Template};
 pub use files::{FileError, LocalFile, LocalModel, locate, sha256_of, verify_hashes};
+pub use reasoning::{DEFAULT_REASONING_TOKENS, Marks, Reasoning};

@@ -52,6 +52,8 @@ pub enum FinishReason {
     Stop,
     /// The reply's token limit.
     Length,
+    /// The model ended its turn inside its reasoning: there is no reply.
+    NoReply,
     /// Nothing was generated: see the outcome and detail.
     None,
 }
@@ -63,6 +65,7 @@ impl FinishReason {
         match self {
             Self::Stop => "stop",
             Self::Length => "length",
+            Self::NoReply => "no_reply",
             Self::None => "none",
         }
     }
@@ -96,7 +99,7 @@ pub struct Usage {
     pub prompt_tokens: u32,
     /// Of these, tokens whose state was already computed for another item.
     pub reused_tokens: u32,
-    /// Tokens of the reply, its end token excluded.
+    /// Tokens of the reply and of reasoning before it, the end token excluded.
     pub reply_tokens: u32,
 }
 
@@ -126,6 +129,9 @@ pub struct Record {
     /// Reasoning text of models that think aloud, kept apart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
+    /// The reasoning reached its limit and was ended by the engine.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reasoning_cut: bool,
     pub usage: Usage,
     /// Sequences decoded together when the reply ended; 1 in exact mode, 0 when unknown.
     pub batch_width: u32,

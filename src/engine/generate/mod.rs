@@ -5,11 +5,13 @@ mod constraint;
 mod draft;
 pub mod llama;
 mod prefix_tree;
+mod reasoning;
 mod schedule;
 mod scripted;
 
 pub use chat::{ChatError, ChatTemplate, Message, Role};
 pub use constraint::Constraint;
+pub use reasoning::Thoughts;
 pub use scripted::Scripted;
 
 use super::stats::EngineStats;
@@ -22,7 +24,18 @@ pub struct Job {
     pub messages: Vec<Message>,
     pub constraint: Option<Arc<Constraint>>,
     pub max_reply_tokens: u32,
+    /// Most tokens of reasoning before the reply; `None` for a judge that does not think aloud.
+    pub max_reasoning_tokens: Option<u32>,
     pub done: oneshot::Sender<Generated>,
+}
+
+impl Job {
+    /// Most tokens that may follow the prompt: reasoning, the mark that ends it, reply.
+    #[must_use]
+    pub fn most_tokens(&self) -> u32 {
+        let reasoning = self.max_reasoning_tokens.map_or(0, |n| n.saturating_add(reasoning::CLOSING_TOKENS));
+        reasoning.saturating_add(self.max_reply_tokens)
+    }
 }
 
 /// What became of a job.
@@ -49,7 +62,7 @@ pub enum Generated {
 #[derive(Debug, Clone)]
 pub struct Finished {
     pub reply: String,
-    pub reasoning: Option<String>,
+    pub reasoning: Option<Thoughts>,
     pub finish: FinishReason,
     pub usage: Usage,
     pub batch_width: u32,

@@ -119,6 +119,7 @@ pub async fn judge(
             messages: messages.clone(),
             constraint: (settings.reply == ReplyMode::Constrained).then(|| Arc::clone(&constraint)),
             max_reply_tokens: settings.max_reply_tokens,
+            max_reasoning_tokens: settings.max_reasoning_tokens,
             attempt,
             classify: {
                 let checker = Arc::clone(&checker);
@@ -152,6 +153,10 @@ fn take_reply(checker: &Checker<'_>, record: &Record, outcome: &mut GameOutcome)
         (_, FinishReason::Length) => {
             let error = "the reply was cut at the token limit before its JSON was complete; write fewer or shorter findings";
             (GameStatus::Failed(Outcome::Truncated), vec![error.to_string()])
+        }
+        (_, FinishReason::NoReply) => {
+            let error = "the turn was ended inside the reasoning; write the JSON object after it";
+            (GameStatus::Failed(Outcome::SchemaInvalid), vec![error.to_string()])
         }
         _ => match checker.parse(&record.reply) {
             Err(errors) => (GameStatus::Failed(Outcome::SchemaInvalid), errors),

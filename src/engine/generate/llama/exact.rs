@@ -40,15 +40,18 @@ pub(super) fn run(
 
 /// Prompt and reserve must fit; otherwise the sizes are named.
 pub(super) fn check_fit(n_prompt: usize, job: &Job, settings: &LlamaSettings) -> Result<(), Generated> {
-    let needed = n_prompt + job.max_reply_tokens as usize;
+    let needed = n_prompt + job.most_tokens() as usize;
     if needed <= settings.context_tokens as usize {
         return Ok(());
     }
     Err(Generated::TooLong {
         reason: format!(
-            "the prompt has {n_prompt} tokens and the reply may have {}: {needed} together, the context holds {}; \
-             raise context_tokens if the model allows it, lower max_reply_tokens, or leave the case out",
-            job.max_reply_tokens, settings.context_tokens
+            "the prompt has {n_prompt} tokens and the reply may have {}{}: {needed} together, the context holds {}; \
+             raise context_tokens if the model allows it, lower max_reply_tokens{}, or leave the case out",
+            job.max_reply_tokens,
+            job.max_reasoning_tokens.map(|n| format!(" after {n} of reasoning")).unwrap_or_default(),
+            settings.context_tokens,
+            if job.max_reasoning_tokens.is_some() { " or max_reasoning_tokens" } else { "" },
         ),
     })
 }
@@ -65,7 +68,7 @@ fn answer(
     let started = Instant::now();
     let prompt = loaded.tokenize(&job.messages).map_err(|error| crashed(error.to_string()))?;
     check_fit(prompt.len(), job, settings)?;
-    let mut reply = Reply::new(loaded, job.constraint.as_deref(), job.max_reply_tokens).map_err(crashed)?;
+    let mut reply = Reply::new(loaded, job).map_err(crashed)?;
     let mut n_past = 0;
     for chunk in prompt.chunks(UBATCH as usize) {
         pass(context, batch, chunk, n_past, n_past + chunk.len() == prompt.len()).map_err(crashed)?;

@@ -204,7 +204,7 @@ impl<'a> Loop<'a, '_> {
     }
 
     fn submit(&mut self, prompt: Arc<[Token]>, job: Job) {
-        let reserve = (job.max_reply_tokens as usize + MOST_DRAFTED).min(self.limits.cells - prompt.len());
+        let reserve = (job.most_tokens() as usize + MOST_DRAFTED).min(self.limits.cells - prompt.len());
         self.n_jobs += 1;
         self.schedule.submit(self.n_jobs, prompt, reserve);
         self.waiting.insert(self.n_jobs, job);
@@ -223,7 +223,7 @@ impl<'a> Loop<'a, '_> {
 
     fn start(&mut self, admitted: &Admitted) {
         let Some(job) = self.waiting.remove(&admitted.job) else { return };
-        let reply = match Reply::new(self.loaded, job.constraint.as_deref(), job.max_reply_tokens) {
+        let reply = match Reply::new(self.loaded, &job) {
             Ok(reply) => reply,
             Err(reason) => {
                 let mut changes = Vec::new();

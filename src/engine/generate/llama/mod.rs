@@ -6,6 +6,7 @@
 mod exact;
 mod fast;
 mod inspect;
+mod mask;
 mod model;
 mod reply;
 

@@ -126,6 +126,11 @@ impl Loaded {
         })
     }
 
+    /// The conversation as text, ready for the model's turn.
+    pub fn prompt_text(&self, messages: &[Message]) -> Result<String, ChatError> {
+        Ok(self.template.render(messages, &self.specials)?.concat())
+    }
+
     /// The conversation as tokens, ready for the model's turn.
     pub fn tokenize(&self, messages: &[Message]) -> Result<Vec<LlamaToken>, ChatError> {
         let vocab = self.model.vocab();

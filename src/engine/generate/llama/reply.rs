@@ -1,13 +1,13 @@
 //! One reply as it grows: greedy choice under a constraint, end and limits, reasoning kept apart.
 
+use super::mask::Mask;
 use super::model::Loaded;
-use crate::engine::generate::Constraint;
-use crate::models::Reasoning;
+use crate::engine::generate::Job;
+use crate::engine::generate::reasoning::{Phase, Phases, Thoughts};
+use crate::models::Marks;
 use crate::store::FinishReason;
 use llama_cpp_2::token::LlamaToken;
-use llguidance::Matcher;
-use llguidance::api::TopLevelGrammar;
-use serde_json::json;
+use std::collections::VecDeque;
 
 /// What to do after a choice.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,48 +21,51 @@ pub(super) enum Step {
 /// A growing reply.
 pub(super) struct Reply<'a> {
     loaded: &'a Loaded,
-    matcher: Option<Matcher>,
-    /// `Some` while the model still thinks aloud.
-    thinking: Option<Reasoning>,
-    bytes: Vec<u8>,
-    reasoning: Option<Vec<u8>>,
-    n_tokens: u32,
-    max_tokens: u32,
+    /// Holds the reply; what is thought before it is free.
+    mask: Option<Mask<'a>>,
+    phases: Phases,
+    /// Tokens that come next whatever the model would choose: the mark that ends its reasoning.
+    forced: VecDeque<LlamaToken>,
+    n_reasoning: u32,
+    n_reply: u32,
+    max_reasoning: u32,
+    max_reply: u32,
     min_margin: f32,
 }
 
 impl<'a> Reply<'a> {
-    /// An empty reply.
+    /// An empty reply to `job`.
     ///
     /// # Errors
-    /// The reason why the constraint cannot be compiled.
-    pub fn new(loaded: &'a Loaded, constraint: Option<&Constraint>, max_tokens: u32) -> Result<Self, String> {
-        let matcher = constraint.map(|constraint| matcher(loaded, constraint)).transpose()?;
+    /// The reason why the constraint cannot be compiled or the prompt not be laid out.
+    pub fn new(loaded: &'a Loaded, job: &Job) -> Result<Self, String> {
+        let prompt = match &loaded.reasoning {
+            Some(_) => loaded.prompt_text(&job.messages).map_err(|error| error.to_string())?,
+            None => String::new(),
+        };
         Ok(Self {
             loaded,
-            matcher,
-            thinking: loaded.reasoning.clone(),
-            bytes: Vec::new(),
-            reasoning: None,
-            n_tokens: 0,
-            max_tokens,
+            mask: job.constraint.as_deref().map(|constraint| Mask::new(loaded, constraint)).transpose()?,
+            phases: Phases::new(loaded.reasoning.as_ref(), &prompt),
+            forced: VecDeque::new(),
+            n_reasoning: 0,
+            n_reply: 0,
+            max_reasoning: job.max_reasoning_tokens.unwrap_or(0),
+            max_reply: job.max_reply_tokens,
             min_margin: f32::INFINITY,
         })
     }
 
     /// How many of `draft`'s first tokens could follow now: the constraint refuses the next one, or the reply would be too long.
     pub fn acceptable(&mut self, draft: &[LlamaToken]) -> usize {
-        let room = (self.max_tokens - self.n_tokens) as usize;
-        let draft = &draft[..draft.len().min(room.saturating_sub(1))];
+        let is_replying = self.phases.phase() == Phase::Replying;
+        let room = if is_replying { self.max_reply - self.n_reply } else { self.max_reasoning.saturating_sub(self.n_reasoning) };
+        let draft = &draft[..draft.len().min((room as usize).saturating_sub(1))];
         let vocab = self.loaded.model.vocab();
         let draft = &draft[..draft.iter().position(|token| vocab.is_eog(*token)).unwrap_or(draft.len())];
-        match self.matcher.as_mut().filter(|_| self.thinking.is_none()) {
+        match self.mask.as_mut().filter(|_| is_replying) {
             None => draft.len(),
-            Some(matcher) => {
-                let ids: Vec<u32> = draft.iter().map(|token| token.0.cast_unsigned()).collect();
-                // A constraint that cannot answer says so at the next choice.
-                matcher.validate_tokens(&ids).unwrap_or(0)
-            }
+            Some(mask) => mask.n_allowed(draft),
         }
     }
 
@@ -76,86 +79,98 @@ impl<'a> Reply<'a> {
     }
 
     fn try_choose(&mut self, logits: &[f32]) -> Result<Step, String> {
-        let (mut token, mut margin) = top(logits.iter().copied().enumerate())?;
+        self.cut_reasoning_at_its_limit();
+        if let Some(token) = self.forced.pop_front() {
+            return Ok(self.take(token));
+        }
         let vocab = self.loaded.model.vocab();
-        if let Some(matcher) = self.matcher.as_mut().filter(|_| self.thinking.is_none()) {
-            let is_end = vocab.is_eog(token);
-            let allowed = if is_end {
-                matcher.is_accepting().map_err(refused)?
-            } else {
-                matcher.validate_tokens(&[token.0.cast_unsigned()]).map_err(refused)? == 1
-            };
-            if !allowed {
-                let mask = matcher.compute_mask_or_eos().map_err(refused)?;
-                let allowed =
-                    logits.iter().copied().enumerate().filter(|(id, _)| u32::try_from(*id).is_ok_and(|id| mask.is_allowed(id)));
-                (token, margin) = top(allowed)?;
+        let (mut token, mut margin) = top(logits.iter().copied().enumerate())?;
+        if self.mask.is_some() {
+            let piece = self.piece(token);
+            if vocab.is_eog(token) && self.phases.phase() == Phase::Undecided || self.phases.begins_reply(&piece) {
+                self.phases.begin_reply();
+            }
+            if let Some(n_bytes) = self.phases.closes_within(&piece) {
+                // The rest of the piece would be reply that the constraint has not seen: the mark alone is written instead.
+                self.forced.extend(vocab.tokenize(&piece[..n_bytes], false, true));
+                self.min_margin = self.min_margin.min(margin);
+                return self.forced.pop_front().map(|token| self.take(token)).ok_or_else(|| "a mark without tokens".to_string());
+            }
+        }
+        if let Some(mask) = self.mask.as_mut().filter(|_| self.phases.phase() == Phase::Replying) {
+            if !mask.allows(token)? {
+                (token, margin) = mask.best(logits)?;
             }
             if !vocab.is_eog(token) {
-                matcher.consume_token(token.0.cast_unsigned()).map_err(refused)?;
+                mask.consume(token)?;
             }
         }
         self.min_margin = self.min_margin.min(margin);
-        if vocab.is_eog(token) {
-            return Ok(Step::Done(FinishReason::Stop));
+        if vocab.is_eog(token) || self.phases.ends_reply(&self.piece(token)) {
+            let is_thinking = self.phases.phase() == Phase::Thinking;
+            return Ok(Step::Done(if is_thinking { FinishReason::NoReply } else { FinishReason::Stop }));
         }
-        self.n_tokens += 1;
-        self.bytes.extend(vocab.token_to_piece(token, self.thinking.is_some(), None));
-        self.end_thinking();
-        if self.thinking.is_none() && self.matcher.as_ref().is_some_and(Matcher::is_stopped) {
-            return Ok(Step::Done(FinishReason::Stop));
-        }
-        if self.n_tokens >= self.max_tokens {
-            return Ok(Step::Done(FinishReason::Length));
-        }
-        Ok(Step::Feed(token))
+        Ok(self.take(token))
     }
 
-    /// Moves what was thought aloud out of the reply once its closing mark is complete.
-    fn end_thinking(&mut self) {
-        let Some(marks) = &self.thinking else { return };
-        let close = marks.close.as_bytes();
-        if let Some(at) = self.bytes.windows(close.len()).position(|window| window == close) {
-            let rest = self.bytes.split_off(at + close.len());
-            self.reasoning = Some(std::mem::replace(&mut self.bytes, rest));
-            self.thinking = None;
+    /// Has the mark written that ends the reasoning once its limit is reached. Room is kept for it: see [`Job::most_tokens`].
+    fn cut_reasoning_at_its_limit(&mut self) {
+        if self.phases.phase() != Phase::Thinking || !self.forced.is_empty() {
+            return;
         }
+        if self.n_reasoning < self.max_reasoning {
+            return;
+        }
+        let closing = self.loaded.model.vocab().tokenize(self.phases.closing().as_bytes(), false, true);
+        self.phases.cut();
+        self.forced.extend(closing);
     }
 
+    /// Adds a chosen token.
+    fn take(&mut self, token: LlamaToken) -> Step {
+        let piece = self.piece(token);
+        if self.phases.phase() == Phase::Replying {
+            self.n_reply += 1;
+        } else {
+            self.n_reasoning += 1;
+        }
+        self.phases.push(&piece);
+        if self.phases.phase() == Phase::Replying {
+            if self.mask.as_ref().is_some_and(Mask::is_complete) {
+                return Step::Done(FinishReason::Stop);
+            }
+            if self.n_reply >= self.max_reply {
+                return Step::Done(FinishReason::Length);
+            }
+        }
+        Step::Feed(token)
+    }
+
+    /// The text of a token. Marks are control tokens in many vocabularies: they are spelled out where they matter.
+    fn piece(&self, token: LlamaToken) -> Vec<u8> {
+        let spelled = self
+            .loaded
+            .reasoning
+            .as_ref()
+            .is_some_and(|reasoning| self.phases.phase() != Phase::Replying || reasoning.marks == Marks::Harmony);
+        self.loaded.model.vocab().token_to_piece(token, spelled, None)
+    }
+
+    /// Tokens of reasoning and reply.
     pub fn n_tokens(&self) -> u32 {
-        self.n_tokens
+        self.n_reasoning + self.n_reply
     }
 
     /// Reply, reasoning and smallest margin. A reply that ended inside its reasoning has an empty reply.
-    pub fn into_parts(self) -> (String, Option<String>, Option<f32>) {
-        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    pub fn into_parts(self) -> (String, Option<Thoughts>, Option<f32>) {
         let margin = self.min_margin.is_finite().then_some(self.min_margin);
-        if self.thinking.is_some() {
-            return (String::new(), Some(text(self.bytes)), margin);
-        }
-        (text(self.bytes), self.reasoning.map(text), margin)
+        let (reply, thoughts) = self.phases.into_parts();
+        (reply, thoughts, margin)
     }
-}
-
-fn matcher(loaded: &Loaded, constraint: &Constraint) -> Result<Matcher, String> {
-    let mut schema = constraint.schema().clone();
-    if let Some(object) = schema.as_object_mut() {
-        // Compact JSON only: free white space is where a small model gets lost.
-        object.insert("x-guidance".into(), json!({"whitespace_flexible": false, "item_separator": ",", "key_separator": ":"}));
-    }
-    let parser = loaded
-        .constraints
-        .create_parser(TopLevelGrammar::from_json_schema(schema))
-        .map_err(|error| format!("constraint {}: {error}", constraint.name()))?;
-    Ok(Matcher::new(Ok(parser)))
-}
-
-fn refused(error: impl std::fmt::Display) -> String {
-    format!("constraint: {error}")
 }
 
 /// The largest of `(id, logit)` and its lead over the second.
-fn top(logits: impl Iterator<Item = (usize, f32)>) -> Result<(LlamaToken, f32), String> {
+pub(super) fn top(logits: impl Iterator<Item = (usize, f32)>) -> Result<(LlamaToken, f32), String> {
     let (mut best, mut first, mut second) = (None, f32::NEG_INFINITY, f32::NEG_INFINITY);
     for (id, logit) in logits {
         if logit.is_nan() {
