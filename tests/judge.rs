@@ -318,3 +318,27 @@ fn reasoning_is_kept_apart_and_cut_at_its_limit() {
     assert_eq!(refused.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("has no [reasoning]"));
 }
+
+/// The default judge's own file, pinned by a card that left it open, is judged with.
+#[test]
+fn a_pinned_card_can_be_run() {
+    let Some(_turn) = turn("pinning") else { return };
+    let study = Study::new("pin", 1);
+    let open = "name = \"mine\"\nkind = \"judge\"\narchitecture = \"gemma3\"\nlicence = \"-\"\nsource = \"here\"\npinned = false\n\
+                [template.switches]\nenable_thinking = false\n";
+    study.write("open.toml", open);
+    let path = |name: &str| study.folder.join(name).to_str().expect("a path").to_string();
+    let pinned = Command::new(env!("CARGO_BIN_EXE_assize"))
+        .args(["models", "pin", &path("open.toml"), "--file", MODEL, "--out", &path("card.toml"), "--model-dir"])
+        .arg(models())
+        .output()
+        .expect("the program runs");
+    let stderr = String::from_utf8_lossy(&pinned.stderr);
+    assert_eq!(pinned.status.code(), Some(0), "{stderr}");
+    assert!(stderr.contains("the card says architecture gemma3, the file says llama"), "{stderr}");
+    let card = fs::read_to_string(path("card.toml")).expect("a card");
+    for words in ["bytes = 98362432", "b179c9523d", "872be49dbb", "enable_thinking = false", "context_tokens = 8192"] {
+        assert!(card.contains(words), "{words} is not in {card}");
+    }
+    assert_eq!(study.judged("pinned", &["--card", &path("card.toml")]).len(), 3);
+}

@@ -75,6 +75,7 @@ pub fn plan(args: &StudyArgs, mut study: Study) -> Result<Plan, Failure> {
             card.name
         )));
     }
+    card.require_pinned().map_err(Failure::verification)?;
     let prompt = Prompt::find(&manifest.judge.prompt, &root).map_err(Failure::verification)?;
     let model_dir = match (&args.model_dir, &manifest.judge.model_dir) {
         (Some(dir), _) => dir.clone(),

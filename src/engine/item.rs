@@ -37,7 +37,7 @@ impl ModelIdentity {
         let template = card.template.as_ref();
         Self::Local {
             files: card.files.iter().map(|file| file.sha256.clone()).collect(),
-            template: template.map(|template| template.sha256.clone()).unwrap_or_default(),
+            template: template.and_then(|template| template.sha256.clone()).unwrap_or_default(),
             switches: template
                 .map(|template| {
                     let json = |value: &toml::Value| serde_json::to_value(value).expect("a TOML value is a JSON value");

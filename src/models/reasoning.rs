@@ -28,6 +28,19 @@ pub enum Marks {
     Harmony,
 }
 
+impl Marks {
+    /// The texts that a model's vocabulary may hold as tokens of their own.
+    #[must_use]
+    pub fn texts(&self) -> Vec<&str> {
+        match self {
+            Self::Tags { open, close } => vec![open, close],
+            Self::Harmony => {
+                vec!["<|start|>", "<|channel|>", "<|message|>", "<|constrain|>", "<|end|>", "<|return|>", "<|call|>"]
+            }
+        }
+    }
+}
+
 impl Reasoning {
     /// The marks as they stand in the item key.
     #[must_use]
