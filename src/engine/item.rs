@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Bindings and revision of the decoding loop. A change that can change a reply changes this.
-pub const ENGINE_VERSION: &str = "llama-cpp-sys-2 0.1.161, decoding 2";
+pub const ENGINE_VERSION: &str = "llama-cpp-sys-2 0.1.161, decoding 3";
 
 /// Which weights answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -130,7 +130,7 @@ pub(super) fn key(model: &ModelIdentity, engine: Option<&EngineIdentity>, reques
             max_reply_tokens: request.max_reply_tokens,
             max_reasoning_tokens: request.max_reasoning_tokens,
         },
-        constraint: request.constraint.as_ref().map(|constraint| constraint.schema_text()),
+        constraint: request.constraint.as_ref().map(|constraint| constraint.key_text()),
         attempt: request.attempt,
         engine,
     })

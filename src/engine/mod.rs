@@ -146,11 +146,16 @@ impl Engine {
 }
 
 fn finished_record(key: ItemKey, request: &Request, finished: Finished) -> Record {
-    let outcome = match finished.finish {
-        FinishReason::Length => Outcome::Truncated,
-        FinishReason::Stop | FinishReason::NoReply | FinishReason::None => (request.classify)(&finished.reply),
+    let (outcome, detail) = match finished.finish {
+        FinishReason::Length => (Outcome::Truncated, None),
+        FinishReason::Loop => {
+            (Outcome::Truncated, Some("the reply repeated the same tokens over and over and was ended".to_string()))
+        }
+        FinishReason::Stop | FinishReason::Closed | FinishReason::NoReply | FinishReason::None => {
+            ((request.classify)(&finished.reply), None)
+        }
     };
-    record(key, request, outcome, finished, None)
+    record(key, request, outcome, finished, detail)
 }
 
 /// An item that got no reply.

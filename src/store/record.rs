@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 pub enum Outcome {
     /// A complete reply that its stage accepts.
     Ok,
-    /// The token limit came before the end of the reply.
+    /// The token limit came before the end of the reply, or the reply repeated itself and was ended.
     Truncated,
     /// The reply does not have the form asked for, or a part of it breaks a rule.
     SchemaInvalid,
@@ -52,6 +52,10 @@ pub enum FinishReason {
     Stop,
     /// The reply's token limit.
     Length,
+    /// The reply's token limit, met by closing what was open in its JSON: nothing was added to what the model wrote.
+    Closed,
+    /// The reply went round in circles and was ended.
+    Loop,
     /// The model ended its turn inside its reasoning: there is no reply.
     NoReply,
     /// Nothing was generated: see the outcome and detail.
@@ -65,6 +69,8 @@ impl FinishReason {
         match self {
             Self::Stop => "stop",
             Self::Length => "length",
+            Self::Closed => "closed",
+            Self::Loop => "loop",
             Self::NoReply => "no_reply",
             Self::None => "none",
         }

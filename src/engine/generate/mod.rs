@@ -1,16 +1,18 @@
 //! Generation: what a backend must offer, and the parts that all backends share.
 
 mod chat;
+mod closing;
 mod constraint;
 mod draft;
 pub mod llama;
 mod prefix_tree;
 mod reasoning;
+mod repetition;
 mod schedule;
 mod scripted;
 
 pub use chat::{ChatError, ChatTemplate, Message, Role};
-pub use constraint::Constraint;
+pub use constraint::{Constraint, Form};
 pub use reasoning::Thoughts;
 pub use scripted::Scripted;
 

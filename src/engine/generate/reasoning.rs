@@ -109,6 +109,12 @@ impl Phases {
         self.phase = Phase::Replying;
     }
 
+    /// The reply so far.
+    #[must_use]
+    pub fn reply(&self) -> &[u8] {
+        &self.reply
+    }
+
     /// Whether `piece` ends the reply although it is not the model's end token: in harmony any control mark does.
     #[must_use]
     pub fn ends_reply(&self, piece: &[u8]) -> bool {

@@ -46,6 +46,8 @@ pub struct Attempt {
     pub outcome: Outcome,
     /// The validator's messages, or the engine's.
     pub errors: Vec<String>,
+    /// How the reply came to its end.
+    pub finish: FinishReason,
     pub usage: Usage,
 }
 
@@ -59,6 +61,11 @@ pub struct GameOutcome {
     pub invalid: Vec<InvalidFinding>,
     /// The last reply as it came, where it was not valid as a whole.
     pub raw: Option<String>,
+}
+
+/// Replies that were ended by closing their JSON at the limit.
+pub(super) fn n_closed(outcomes: &[GameOutcome]) -> usize {
+    outcomes.iter().flat_map(|outcome| &outcome.attempts).filter(|attempt| attempt.finish == FinishReason::Closed).count()
 }
 
 /// Why judging stops altogether.
@@ -154,6 +161,10 @@ fn take_reply(checker: &Checker<'_>, record: &Record, outcome: &mut GameOutcome)
             let error = "the reply was cut at the token limit before its JSON was complete; write fewer or shorter findings";
             (GameStatus::Failed(Outcome::Truncated), vec![error.to_string()])
         }
+        (_, FinishReason::Loop) => {
+            let error = "the reply repeated the same words over and over and was ended; write each finding once, in short";
+            (GameStatus::Failed(Outcome::Truncated), vec![error.to_string()])
+        }
         (_, FinishReason::NoReply) => {
             let error = "the turn was ended inside the reasoning; write the JSON object after it";
             (GameStatus::Failed(Outcome::SchemaInvalid), vec![error.to_string()])
@@ -176,9 +187,8 @@ fn take_reply(checker: &Checker<'_>, record: &Record, outcome: &mut GameOutcome)
     if !matches!(status, GameStatus::Ok | GameStatus::Partial) {
         // An earlier try's findings do not stand for this one's.
         outcome.findings.clear();
-        outcome
-            .invalid
-            .retain(|_| matches!(status, GameStatus::Failed(Outcome::SchemaInvalid)) && record.finish == FinishReason::Stop);
+        let is_whole = matches!(record.finish, FinishReason::Stop | FinishReason::Closed);
+        outcome.invalid.retain(|_| matches!(status, GameStatus::Failed(Outcome::SchemaInvalid)) && is_whole);
     }
     let attempt_outcome = match status {
         GameStatus::Ok => Outcome::Ok,
@@ -186,7 +196,12 @@ fn take_reply(checker: &Checker<'_>, record: &Record, outcome: &mut GameOutcome)
         GameStatus::Partial | GameStatus::Pending => Outcome::SchemaInvalid,
     };
     outcome.raw = (status != GameStatus::Ok).then(|| record.reply.clone());
-    outcome.attempts.push(Attempt { outcome: attempt_outcome, errors: errors.clone(), usage: record.usage });
+    outcome.attempts.push(Attempt {
+        outcome: attempt_outcome,
+        errors: errors.clone(),
+        finish: record.finish,
+        usage: record.usage,
+    });
     outcome.status = status;
     errors
 }

@@ -1,7 +1,7 @@
 //! The OpenAI-batch format: a request a line out, a result a line in (as vLLM's offline batch runner writes them).
 
 use crate::engine::PendingItem;
-use crate::engine::generate::{Finished, Thoughts};
+use crate::engine::generate::{Finished, Form, Thoughts};
 use crate::store::{FinishReason, ItemKey, Origin, Usage};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -16,13 +16,15 @@ pub(super) fn request_line(item: &PendingItem, model: &str) -> Value {
         "temperature": 0,
     });
     if let (Some(constraint), Some(body)) = (&item.request.constraint, body.as_object_mut()) {
-        body.insert(
-            "response_format".into(),
-            json!({
-                "type": "json_schema",
-                "json_schema": {"name": constraint.name(), "strict": true, "schema": constraint.schema()},
-            }),
-        );
+        let (field, value) = match constraint.form() {
+            Form::Schema(schema) => (
+                "response_format",
+                json!({"type": "json_schema", "json_schema": {"name": constraint.name(), "strict": true, "schema": schema}}),
+            ),
+            // OpenAI's format has no grammars; this is vLLM's field.
+            Form::Grammar(text) => ("structured_outputs", json!({"grammar": text})),
+        };
+        body.insert(field.into(), value);
     }
     json!({"custom_id": item.key, "method": "POST", "url": "/v1/chat/completions", "body": body})
 }

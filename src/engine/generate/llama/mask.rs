@@ -1,8 +1,9 @@
-//! A constraint at work: which tokens may follow.
+//! A constraint at work: which tokens may follow. A JSON schema is held by llguidance, a grammar by llama.cpp.
 
+use super::grammar::Grammar;
 use super::model::Loaded;
 use super::reply::top;
-use crate::engine::generate::Constraint;
+use crate::engine::generate::{Constraint, Form};
 use llama_cpp_2::token::LlamaToken;
 use llguidance::Matcher;
 use llguidance::api::TopLevelGrammar;
@@ -11,7 +12,12 @@ use serde_json::json;
 /// The state of a constraint after the reply so far.
 pub(super) struct Mask<'a> {
     loaded: &'a Loaded,
-    matcher: Matcher,
+    state: State,
+}
+
+enum State {
+    Schema(Box<Matcher>),
+    Grammar(Grammar),
 }
 
 impl<'a> Mask<'a> {
@@ -20,53 +26,80 @@ impl<'a> Mask<'a> {
     /// # Errors
     /// The reason why it cannot be compiled.
     pub fn new(loaded: &'a Loaded, constraint: &Constraint) -> Result<Self, String> {
-        let mut schema = constraint.schema().clone();
-        if let Some(object) = schema.as_object_mut() {
-            // Compact JSON only: free white space is where a small model gets lost.
-            object
-                .insert("x-guidance".into(), json!({"whitespace_flexible": false, "item_separator": ",", "key_separator": ":"}));
-        }
-        let parser = loaded
-            .constraints
-            .create_parser(TopLevelGrammar::from_json_schema(schema))
-            .map_err(|error| format!("constraint {}: {error}", constraint.name()))?;
-        Ok(Self { loaded, matcher: Matcher::new(Ok(parser)) })
+        let failed = |error: String| format!("constraint {}: {error}", constraint.name());
+        let state = match constraint.form() {
+            Form::Grammar(text) => State::Grammar(Grammar::new(&loaded.model, text).map_err(failed)?),
+            Form::Schema(schema) => {
+                let mut schema = schema.clone();
+                if let Some(object) = schema.as_object_mut() {
+                    // Compact JSON only: free white space is where a small model gets lost.
+                    let compact = json!({"whitespace_flexible": false, "item_separator": ",", "key_separator": ":"});
+                    object.insert("x-guidance".into(), compact);
+                }
+                let parser = loaded.constraints.create_parser(TopLevelGrammar::from_json_schema(schema));
+                State::Schema(Box::new(Matcher::new(Ok(parser.map_err(|error| failed(error.to_string()))?))))
+            }
+        };
+        Ok(Self { loaded, state })
     }
 
-    /// How many of `draft`'s first tokens may follow one after the other.
+    /// How many of `draft`'s first tokens are worth trying one after the other.
     pub fn n_allowed(&mut self, draft: &[LlamaToken]) -> usize {
-        let ids: Vec<u32> = draft.iter().map(|token| id(*token)).collect();
-        // A constraint that cannot answer says so at the next choice.
-        self.matcher.validate_tokens(&ids).unwrap_or(0)
+        match &mut self.state {
+            // A constraint that cannot answer says so at the next choice.
+            State::Schema(matcher) => matcher.validate_tokens(&ids(draft)).unwrap_or(0),
+            // It cannot look ahead further; every token is checked again when it is chosen.
+            State::Grammar(grammar) => draft.first().filter(|token| grammar.allows(**token)).map_or(0, |_| draft.len()),
+        }
     }
 
     /// Whether `token` may follow; an end token may where the reply could end.
     pub fn allows(&mut self, token: LlamaToken) -> Result<bool, String> {
-        if self.loaded.model.vocab().is_eog(token) {
-            return self.matcher.is_accepting().map_err(refused);
+        match &mut self.state {
+            State::Grammar(grammar) => Ok(grammar.allows(token)),
+            State::Schema(matcher) if self.loaded.model.vocab().is_eog(token) => matcher.is_accepting().map_err(refused),
+            State::Schema(matcher) => Ok(matcher.validate_tokens(&ids(&[token])).map_err(refused)? == 1),
         }
-        Ok(self.matcher.validate_tokens(&[id(token)]).map_err(refused)? == 1)
     }
 
     /// The likeliest token that may follow, and its lead over the next one that may.
     pub fn best(&mut self, logits: &[f32]) -> Result<(LlamaToken, f32), String> {
-        let mask = self.matcher.compute_mask_or_eos().map_err(refused)?;
-        top(logits.iter().copied().enumerate().filter(|(id, _)| u32::try_from(*id).is_ok_and(|id| mask.is_allowed(id))))
+        match &mut self.state {
+            State::Grammar(grammar) => top(grammar.allowed(logits).into_iter()),
+            State::Schema(matcher) => {
+                let mask = matcher.compute_mask_or_eos().map_err(refused)?;
+                let logits = logits.iter().copied().enumerate();
+                top(logits.filter(|(id, _)| u32::try_from(*id).is_ok_and(|id| mask.is_allowed(id))))
+            }
+        }
     }
 
     /// Moves on by `token`, which may follow.
     pub fn consume(&mut self, token: LlamaToken) -> Result<(), String> {
-        self.matcher.consume_token(id(token)).map_err(refused)
+        match &mut self.state {
+            State::Grammar(grammar) => grammar.consume(token),
+            State::Schema(matcher) => matcher.consume_tokens(&ids(&[token])).map_err(refused),
+        }
     }
 
-    /// Whether the reply can only end here.
+    /// Whether a JSON reply could end after `tokens`. Of grammars nothing is known that closes them.
+    pub fn ends_after(&self, tokens: &[LlamaToken]) -> bool {
+        let State::Schema(matcher) = &self.state else { return false };
+        let mut ahead = matcher.deep_clone();
+        ahead.try_consume_tokens(&ids(tokens)).is_ok_and(|n| n == tokens.len()) && ahead.is_accepting().unwrap_or(false)
+    }
+
+    /// Whether it is known that the reply can only end here. After a grammar the model's own end token says it.
     pub fn is_complete(&self) -> bool {
-        self.matcher.is_stopped()
+        match &self.state {
+            State::Schema(matcher) => matcher.is_stopped(),
+            State::Grammar(_) => false,
+        }
     }
 }
 
-fn id(token: LlamaToken) -> u32 {
-    token.0.cast_unsigned()
+fn ids(tokens: &[LlamaToken]) -> Vec<u32> {
+    tokens.iter().map(|token| token.0.cast_unsigned()).collect()
 }
 
 fn refused(error: impl std::fmt::Display) -> String {

@@ -5,6 +5,7 @@
 
 mod exact;
 mod fast;
+mod grammar;
 mod inspect;
 mod mask;
 mod model;

@@ -3,7 +3,9 @@
 use super::mask::Mask;
 use super::model::Loaded;
 use crate::engine::generate::Job;
+use crate::engine::generate::closing::{CLOSING_RESERVE, closing_of};
 use crate::engine::generate::reasoning::{Phase, Phases, Thoughts};
+use crate::engine::generate::repetition::Repetition;
 use crate::models::Marks;
 use crate::store::FinishReason;
 use llama_cpp_2::token::LlamaToken;
@@ -24,8 +26,11 @@ pub(super) struct Reply<'a> {
     /// Holds the reply; what is thought before it is free.
     mask: Option<Mask<'a>>,
     phases: Phases,
-    /// Tokens that come next whatever the model would choose: the mark that ends its reasoning.
+    /// Tokens that come next whatever the model would choose: the mark that ends its reasoning, or what closes its JSON.
     forced: VecDeque<LlamaToken>,
+    /// Whether what is forced closes the reply.
+    is_closing: bool,
+    repetition: Repetition,
     n_reasoning: u32,
     n_reply: u32,
     max_reasoning: u32,
@@ -48,6 +53,8 @@ impl<'a> Reply<'a> {
             mask: job.constraint.as_deref().map(|constraint| Mask::new(loaded, constraint)).transpose()?,
             phases: Phases::new(loaded.reasoning.as_ref(), &prompt),
             forced: VecDeque::new(),
+            is_closing: false,
+            repetition: Repetition::default(),
             n_reasoning: 0,
             n_reply: 0,
             max_reasoning: job.max_reasoning_tokens.unwrap_or(0),
@@ -81,7 +88,7 @@ impl<'a> Reply<'a> {
     fn try_choose(&mut self, logits: &[f32]) -> Result<Step, String> {
         self.cut_reasoning_at_its_limit();
         if let Some(token) = self.forced.pop_front() {
-            return Ok(self.take(token));
+            return self.take(token);
         }
         let vocab = self.loaded.model.vocab();
         let (mut token, mut margin) = top(logits.iter().copied().enumerate())?;
@@ -94,56 +101,96 @@ impl<'a> Reply<'a> {
                 // The rest of the piece would be reply that the constraint has not seen: the mark alone is written instead.
                 self.forced.extend(vocab.tokenize(&piece[..n_bytes], false, true));
                 self.min_margin = self.min_margin.min(margin);
-                return self.forced.pop_front().map(|token| self.take(token)).ok_or_else(|| "a mark without tokens".to_string());
+                let token = self.forced.pop_front().ok_or("a mark without tokens")?;
+                return self.take(token);
             }
         }
-        if let Some(mask) = self.mask.as_mut().filter(|_| self.phases.phase() == Phase::Replying) {
-            if !mask.allows(token)? {
-                (token, margin) = mask.best(logits)?;
-            }
-            if !vocab.is_eog(token) {
-                mask.consume(token)?;
-            }
+        if let Some(mask) = self.mask.as_mut().filter(|_| self.phases.phase() == Phase::Replying)
+            && !mask.allows(token)?
+        {
+            (token, margin) = mask.best(logits)?;
         }
         self.min_margin = self.min_margin.min(margin);
         if vocab.is_eog(token) || self.phases.ends_reply(&self.piece(token)) {
             let is_thinking = self.phases.phase() == Phase::Thinking;
             return Ok(Step::Done(if is_thinking { FinishReason::NoReply } else { FinishReason::Stop }));
         }
-        Ok(self.take(token))
+        if self.must_close_before(token) {
+            token = self.forced.pop_front().ok_or("nothing to close")?;
+        }
+        self.take(token)
+    }
+
+    /// Whether the reply, near its limit, must be closed now because it could not be once `token` is taken. Then what closes it is
+    /// put next. A reply that cannot be closed now either goes on to its limit.
+    fn must_close_before(&mut self, token: LlamaToken) -> bool {
+        let room = self.max_reply - self.n_reply;
+        let Some(mask) = self.mask.as_ref().filter(|_| self.phases.phase() == Phase::Replying && room <= CLOSING_RESERVE) else {
+            return false;
+        };
+        let vocab = self.loaded.model.vocab();
+        let closers = |reply: &[u8]| closing_of(reply).map(|marks| vocab.tokenize(marks.as_bytes(), false, false));
+        let fits = |tokens: &[LlamaToken]| tokens.len() <= room as usize && mask.ends_after(tokens);
+        let after = [self.phases.reply(), &self.piece(token)].concat();
+        if closers(&after).is_some_and(|closers| fits(&[&[token], &closers[..]].concat())) {
+            return false;
+        }
+        match closers(self.phases.reply()).filter(|closers| !closers.is_empty() && fits(closers)) {
+            Some(closers) => {
+                self.forced.extend(closers);
+                self.is_closing = true;
+                true
+            }
+            None => false,
+        }
     }
 
     /// Has the mark written that ends the reasoning once its limit is reached. Room is kept for it: see [`Job::most_tokens`].
     fn cut_reasoning_at_its_limit(&mut self) {
-        if self.phases.phase() != Phase::Thinking || !self.forced.is_empty() {
-            return;
+        let is_at_limit = self.n_reasoning >= self.max_reasoning;
+        if is_at_limit && self.phases.phase() == Phase::Thinking && self.forced.is_empty() {
+            self.cut_reasoning();
         }
-        if self.n_reasoning < self.max_reasoning {
-            return;
-        }
+    }
+
+    fn cut_reasoning(&mut self) {
         let closing = self.loaded.model.vocab().tokenize(self.phases.closing().as_bytes(), false, true);
         self.phases.cut();
         self.forced.extend(closing);
     }
 
     /// Adds a chosen token.
-    fn take(&mut self, token: LlamaToken) -> Step {
+    fn take(&mut self, token: LlamaToken) -> Result<Step, String> {
         let piece = self.piece(token);
         if self.phases.phase() == Phase::Replying {
             self.n_reply += 1;
+            if let Some(mask) = &mut self.mask {
+                mask.consume(token)?;
+            }
         } else {
             self.n_reasoning += 1;
         }
         self.phases.push(&piece);
-        if self.phases.phase() == Phase::Replying {
-            if self.mask.as_ref().is_some_and(Mask::is_complete) {
-                return Step::Done(FinishReason::Stop);
+        let goes_round = self.repetition.push(token.0, &piece) && self.forced.is_empty();
+        if self.phases.phase() != Phase::Replying {
+            if goes_round && self.phases.phase() == Phase::Thinking {
+                self.cut_reasoning();
             }
-            if self.n_reply >= self.max_reply {
-                return Step::Done(FinishReason::Length);
-            }
+            return Ok(Step::Feed(token));
         }
-        Step::Feed(token)
+        if self.is_closing && self.forced.is_empty() {
+            return Ok(Step::Done(FinishReason::Closed));
+        }
+        if !self.is_closing && self.mask.as_ref().is_some_and(Mask::is_complete) {
+            return Ok(Step::Done(FinishReason::Stop));
+        }
+        if goes_round {
+            return Ok(Step::Done(FinishReason::Loop));
+        }
+        if self.n_reply >= self.max_reply {
+            return Ok(Step::Done(FinishReason::Length));
+        }
+        Ok(Step::Feed(token))
     }
 
     /// The text of a token. Marks are control tokens in many vocabularies: they are spelled out where they matter.
