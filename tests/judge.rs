@@ -440,3 +440,62 @@ fn drafts_and_sharing_can_be_switched_off() {
     assert!(with.keys().all(|key| !without.contains_key(key)));
     assert!(with.values().any(|record| record.usage.reused_tokens > 0));
 }
+
+/// A judge that thinks aloud, played by the default one: its template's last word stands for an opening mark.
+#[test]
+fn reasoning_is_kept_apart_and_cut_at_its_limit() {
+    let Some(_turn) = turn("reasoning") else { return };
+    let study = Study::new("reasoning", 1);
+    let card =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("models/smollm2-135m-instruct.toml")).expect("the card");
+    let judged = |reasoning: &str, store: &str, numerics: &str| {
+        study.write("card.toml", &format!("{card}\n[reasoning]\n{reasoning}"));
+        let path = study.folder.join("card.toml");
+        let records = study.judged(store, &["--card", path.to_str().expect("a path"), "--numerics", numerics]);
+        for record in records.values() {
+            assert!(record.reasoning_cut, "{store}: the limit came first");
+            assert!(record.reply.starts_with("{\"findings\":["), "the constraint holds after the mark: {}", record.reply);
+        }
+        records
+    };
+    let tags = "style = \"tags\"\nopen = \"assistant\"\nclose = \"</think>\"\nbudget = 24\n";
+    for numerics in ["exact", "fast"] {
+        for record in judged(tags, numerics, numerics).values() {
+            let thoughts = record.reasoning.as_deref().expect("reasoning");
+            assert!(!thoughts.is_empty() && !thoughts.contains("</think>"), "{thoughts}");
+            assert!(record.usage.reply_tokens > 24);
+        }
+    }
+    // This judge knows no channels: what it writes is taken for a header until the limit, and a header is no thought.
+    let harmony = judged("style = \"harmony\"\nbudget = 24\n", "harmony", "exact");
+    assert!(harmony.values().all(|record| record.reasoning.as_deref() == Some("")));
+    study.manifest("max_reply_tokens = 48\nmax_reasoning_tokens = 12\n");
+    assert_eq!(judged(tags, "exact", "exact").len(), 6, "the limit is part of the item key");
+    let refused = study.run("plain", &[]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("has no [reasoning]"));
+}
+
+/// The default judge's own file, pinned by a card that left it open, is judged with.
+#[test]
+fn a_pinned_card_can_be_run() {
+    let Some(_turn) = turn("pinning") else { return };
+    let study = Study::new("pin", 1);
+    let open = "name = \"mine\"\nkind = \"judge\"\narchitecture = \"gemma3\"\nlicence = \"-\"\nsource = \"here\"\npinned = false\n\
+                [template.switches]\nenable_thinking = false\n";
+    study.write("open.toml", open);
+    let path = |name: &str| study.folder.join(name).to_str().expect("a path").to_string();
+    let pinned = Command::new(env!("CARGO_BIN_EXE_assize"))
+        .args(["models", "pin", &path("open.toml"), "--file", MODEL, "--out", &path("card.toml"), "--model-dir"])
+        .arg(models())
+        .output()
+        .expect("the program runs");
+    let stderr = String::from_utf8_lossy(&pinned.stderr);
+    assert_eq!(pinned.status.code(), Some(0), "{stderr}");
+    assert!(stderr.contains("the card says architecture gemma3, the file says llama"), "{stderr}");
+    let card = fs::read_to_string(path("card.toml")).expect("a card");
+    for words in ["bytes = 98362432", "b179c9523d", "872be49dbb", "enable_thinking = false", "context_tokens = 8192"] {
+        assert!(card.contains(words), "{words} is not in {card}");
+    }
+    assert_eq!(study.judged("pinned", &["--card", &path("card.toml")]).len(), 3);
+}

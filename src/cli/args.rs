@@ -309,6 +309,21 @@ pub enum ModelsCommand {
         #[arg(long, value_name = "DIR", default_value = ".models")]
         model_dir: PathBuf,
     },
+    /// Complete a card that leaves its files open: sizes, hashes, chat template and context are read from files that you have
+    #[command(after_help = "Example:\n  assize models pin gemma-3-27b-it --model-dir /weights/gemma --out my-card.toml")]
+    Pin {
+        /// Card by name or path
+        card: String,
+        /// Folder of the weight files
+        #[arg(long, value_name = "DIR", default_value = ".models")]
+        model_dir: PathBuf,
+        /// A weight file in that folder, in load order; without it, the only model there
+        #[arg(long = "file", value_name = "FILE")]
+        files: Vec<PathBuf>,
+        /// Card to write; without it, stdout
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
     /// Check hashes, shard set, chat template and context of cards against the files
     #[command(after_help = "Example:\n  assize models verify smollm2-135m-instruct --model-dir .models")]
     Verify {

@@ -81,6 +81,7 @@ pub fn plan(args: &StudyArgs, mut study: Study) -> Result<Plan, Failure> {
             card.name
         )));
     }
+    card.require_pinned().map_err(Failure::verification)?;
     let prompt = Prompt::find(&manifest.judge.prompt, &root).map_err(Failure::verification)?;
     let model_dir = match (&args.model_dir, &manifest.judge.model_dir) {
         (Some(dir), _) => dir.clone(),
@@ -107,6 +108,7 @@ pub fn plan(args: &StudyArgs, mut study: Study) -> Result<Plan, Failure> {
         finding_schema: manifest.judge.finding_schema,
         reply: manifest.judge.reply,
         max_reply_tokens: manifest.judge.max_reply_tokens,
+        max_reasoning_tokens: card.reasoning_tokens(manifest.judge.max_reasoning_tokens).map_err(Failure::usage)?,
         max_findings: manifest.judge.max_findings,
         max_attempts: manifest.judge.max_attempts,
         tolerance_floor_hours: manifest.scoring.tolerance_floor_hours,
@@ -218,6 +220,9 @@ pub fn settings_shown(plan: &Plan) -> Vec<(String, String)> {
             ),
         ),
     ];
+    if let Some(n) = plan.judge.max_reasoning_tokens {
+        shown.push(("most reasoning tokens", n.to_string()));
+    }
     match (&plan.card.served, plan.engine()) {
         (Some(served), _) => shown.push(("served model", format!("{}, revision {}", served.model, served.revision))),
         (None, engine) => {

@@ -2,7 +2,7 @@
 
 use super::generate::{Constraint, Message};
 use crate::data::Numerics;
-use crate::models::ModelCard;
+use crate::models::{ModelCard, Reasoning};
 use crate::prompts::PromptId;
 use crate::store::{ItemKey, Outcome};
 use serde::Serialize;
@@ -37,14 +37,14 @@ impl ModelIdentity {
         let template = card.template.as_ref();
         Self::Local {
             files: card.files.iter().map(|file| file.sha256.clone()).collect(),
-            template: template.map(|template| template.sha256.clone()).unwrap_or_default(),
+            template: template.and_then(|template| template.sha256.clone()).unwrap_or_default(),
             switches: template
                 .map(|template| {
                     let json = |value: &toml::Value| serde_json::to_value(value).expect("a TOML value is a JSON value");
                     template.switches.iter().map(|(name, value)| (name.clone(), json(value))).collect()
                 })
                 .unwrap_or_default(),
-            reasoning: card.reasoning.as_ref().map(|marks| (marks.open.clone(), marks.close.clone())),
+            reasoning: card.reasoning.as_ref().map(Reasoning::identity),
         }
     }
 }
@@ -77,6 +77,8 @@ pub struct Request {
     pub messages: Vec<Message>,
     pub constraint: Option<Arc<Constraint>>,
     pub max_reply_tokens: u32,
+    /// Most tokens of reasoning before the reply; `None` for a judge that does not think aloud.
+    pub max_reasoning_tokens: Option<u32>,
     /// 1 for the first try.
     pub attempt: u32,
     /// What a complete reply is worth, by the rules of the stage.
@@ -116,6 +118,9 @@ struct Decoding {
     method: &'static str,
     seed: u64,
     max_reply_tokens: u32,
+    /// Absent for judges that do not think aloud.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_reasoning_tokens: Option<u32>,
 }
 
 pub(super) fn key(model: &ModelIdentity, engine: Option<&EngineIdentity>, request: &Request) -> ItemKey {
@@ -125,8 +130,13 @@ pub(super) fn key(model: &ModelIdentity, engine: Option<&EngineIdentity>, reques
         model,
         prompt: &request.prompt,
         messages: &request.messages,
-        decoding: Decoding { method: "greedy", seed: 0, max_reply_tokens: request.max_reply_tokens },
-        constraint: request.constraint.as_ref().map(|constraint| constraint.schema_text()),
+        decoding: Decoding {
+            method: "greedy",
+            seed: 0,
+            max_reply_tokens: request.max_reply_tokens,
+            max_reasoning_tokens: request.max_reasoning_tokens,
+        },
+        constraint: request.constraint.as_ref().map(|constraint| constraint.key_text()),
         attempt: request.attempt,
         engine,
     })

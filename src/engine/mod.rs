@@ -129,6 +129,7 @@ impl Engine {
             constraint: request.constraint.clone(),
             max_reply_tokens: request.max_reply_tokens,
             began: Box::new(|| ()),
+            max_reasoning_tokens: request.max_reasoning_tokens,
             done,
         });
         let generated =
@@ -147,11 +148,16 @@ impl Engine {
 }
 
 fn finished_record(key: ItemKey, request: &Request, finished: Finished) -> Record {
-    let outcome = match finished.finish {
-        FinishReason::Length => Outcome::Truncated,
-        FinishReason::Stop | FinishReason::None => (request.classify)(&finished.reply),
+    let (outcome, detail) = match finished.finish {
+        FinishReason::Length => (Outcome::Truncated, None),
+        FinishReason::Loop => {
+            (Outcome::Truncated, Some("the reply repeated the same tokens over and over and was ended".to_string()))
+        }
+        FinishReason::Stop | FinishReason::Closed | FinishReason::NoReply | FinishReason::None => {
+            ((request.classify)(&finished.reply), None)
+        }
     };
-    record(key, request, outcome, finished, None)
+    record(key, request, outcome, finished, detail)
 }
 
 /// An item that got no reply.
@@ -169,7 +175,8 @@ fn record(key: ItemKey, request: &Request, outcome: Outcome, finished: Finished,
         outcome,
         finish: finished.finish,
         reply: finished.reply,
-        reasoning: finished.reasoning,
+        reasoning_cut: finished.reasoning.as_ref().is_some_and(|thoughts| thoughts.was_cut),
+        reasoning: finished.reasoning.map(|thoughts| thoughts.text),
         usage: finished.usage,
         batch_width: finished.batch_width,
         min_margin: finished.min_margin,

@@ -66,7 +66,8 @@ pub fn locate(card: &ModelCard, folder: &Path) -> Result<LocalModel, FileError> 
 }
 
 /// `(number, total)` of a split GGUF by its name, as `model-00002-of-00003.gguf`.
-fn shard_of(path: &Path) -> Option<(usize, usize)> {
+#[must_use]
+pub fn shard_of(path: &Path) -> Option<(usize, usize)> {
     let stem = path.file_name()?.to_str()?.strip_suffix(".gguf")?;
     let (head, total) = stem.rsplit_once("-of-")?;
     let (_, number) = head.rsplit_once('-')?;

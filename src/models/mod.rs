@@ -5,6 +5,10 @@
 
 mod card;
 mod files;
+mod pin;
+mod reasoning;
 
-pub use card::{BUILTIN_CARDS, CardError, ModelCard, ModelFile, ModelKind, Reasoning, Served, Template};
-pub use files::{FileError, LocalFile, LocalModel, locate, sha256_of, verify_hashes};
+pub use card::{BUILTIN_CARDS, CardError, ModelCard, ModelFile, ModelKind, Served, Template};
+pub use files::{FileError, LocalFile, LocalModel, locate, sha256_of, shard_of, verify_hashes};
+pub use pin::{Measured, pin};
+pub use reasoning::{DEFAULT_REASONING_TOKENS, Marks, Reasoning};

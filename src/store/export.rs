@@ -88,7 +88,7 @@ fn csv(store: &Store, file: File, failed: &dyn Fn(String) -> StoreError) -> Resu
 }
 
 /// The columns by name, each of one kind in every record.
-const COLUMNS: [(&str, Kind); 17] = [
+const COLUMNS: [(&str, Kind); 18] = [
     ("key", Kind::Text),
     ("stage", Kind::Text),
     ("labels", Kind::Text),
@@ -105,11 +105,12 @@ const COLUMNS: [(&str, Kind); 17] = [
     ("origin", Kind::Text),
     ("reply", Kind::Text),
     ("reasoning", Kind::Text),
+    ("reasoning_cut", Kind::Int),
     ("detail", Kind::Text),
 ];
 
 /// The fields of `record` in the order of [`COLUMNS`].
-fn fields(record: &Record) -> [Field; 17] {
+fn fields(record: &Record) -> [Field; 18] {
     let text = |text: &str| Field::Text(Some(text.to_string()));
     [
         Field::Text(Some(record.key.to_string())),
@@ -128,6 +129,7 @@ fn fields(record: &Record) -> [Field; 17] {
         text(record.origin.name()),
         text(&record.reply),
         Field::Text(record.reasoning.clone()),
+        Field::Int(record.reasoning_cut.into()),
         Field::Text(record.detail.clone()),
     ]
 }

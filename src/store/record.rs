@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 pub enum Outcome {
     /// A complete reply that its stage accepts.
     Ok,
-    /// The token limit came before the end of the reply.
+    /// The token limit came before the end of the reply, or the reply repeated itself and was ended.
     Truncated,
     /// The reply does not have the form asked for, or a part of it breaks a rule.
     SchemaInvalid,
@@ -52,6 +52,12 @@ pub enum FinishReason {
     Stop,
     /// The reply's token limit.
     Length,
+    /// The reply's token limit, met by closing what was open in its JSON: nothing was added to what the model wrote.
+    Closed,
+    /// The reply went round in circles and was ended.
+    Loop,
+    /// The model ended its turn inside its reasoning: there is no reply.
+    NoReply,
     /// Nothing was generated: see the outcome and detail.
     None,
 }
@@ -63,6 +69,9 @@ impl FinishReason {
         match self {
             Self::Stop => "stop",
             Self::Length => "length",
+            Self::Closed => "closed",
+            Self::Loop => "loop",
+            Self::NoReply => "no_reply",
             Self::None => "none",
         }
     }
@@ -96,7 +105,7 @@ pub struct Usage {
     pub prompt_tokens: u32,
     /// Of these, tokens whose state was already computed for another item.
     pub reused_tokens: u32,
-    /// Tokens of the reply, its end token excluded.
+    /// Tokens of the reply and of reasoning before it, the end token excluded.
     pub reply_tokens: u32,
 }
 
@@ -126,6 +135,9 @@ pub struct Record {
     /// Reasoning text of models that think aloud, kept apart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
+    /// The reasoning reached its limit and was ended by the engine.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reasoning_cut: bool,
     pub usage: Usage,
     /// Sequences decoded together when the reply ended; 1 in exact mode, 0 when unknown.
     pub batch_width: u32,

@@ -102,3 +102,34 @@ fn replies_on_record_need_no_weights_to_be_listed() {
     let ran = folder.assize(&["run", ".", "--no-engine"]).exits(4);
     ran.says("1 of 1 games are still to be judged");
 }
+
+#[test]
+fn a_card_that_leaves_its_files_open_says_how_to_complete_it() {
+    let folder = with_card(WEIGHTS.len(), &sha256(WEIGHTS));
+    for command in [
+        &["run", ".", "--card", "gpt-oss-120b"][..],
+        &["models", "verify", "gpt-oss-120b"],
+        &["requests", ".", "--card", "gpt-oss-120b"],
+    ] {
+        let ran = folder.assize(command).exits(3);
+        ran.says("assize models pin gpt-oss-120b --model-dir DIR --out my-card.toml");
+        assert_eq!(ran.stdout, "");
+    }
+    let list = folder.assize(&["models", "list", "--json"]).exits(0).json();
+    let row = list.as_array().unwrap().iter().find(|row| row["card"] == "gpt-oss-120b").expect("listed");
+    assert_eq!(row["state"], "files to be pinned");
+    assert!(row["megabytes"].is_null(), "no size is invented: {row}");
+}
+
+#[test]
+fn pinning_names_what_it_cannot_use() {
+    let folder = with_card(WEIGHTS.len(), &sha256(WEIGHTS));
+    let pin = |card: &str, more: &[&str]| folder.assize(&[&["models", "pin", card, "--model-dir", "weights"], more].concat());
+    pin("tiny.toml", &[]).exits(2).says("names its files already");
+    pin("gemma-3-27b-it", &["--out", "tiny.toml"]).exits(2).says("tiny.toml is there already");
+    pin("gemma-3-27b-it", &["--out", "new.toml"]).exits(3).says("weights/tiny.gguf").hides("panicked");
+    folder.write("weights/other.gguf", WEIGHTS);
+    pin("gemma-3-27b-it", &[]).exits(3).says("other.gguf, tiny.gguf").says("--file");
+    pin("gemma-3-27b-it", &["--file", "none.gguf"]).exits(3).says("weights/none.gguf");
+    assert!(!folder.join("new.toml").exists());
+}

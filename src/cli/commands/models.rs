@@ -1,5 +1,7 @@
 //! `assize models`: cards and whether their files are what they name.
 
+mod pin;
+
 use crate::cli::args::ModelsCommand;
 use crate::cli::console::{Failure, Remarks};
 use crate::engine::generate::llama::inspect;
@@ -11,6 +13,7 @@ use std::path::Path;
 pub fn run(command: &ModelsCommand, as_json: bool, remarks: Remarks) -> Result<ExitStatus, Failure> {
     match command {
         ModelsCommand::List { model_dir } => list(model_dir, as_json),
+        ModelsCommand::Pin { card, model_dir, files, out } => pin::run(card, model_dir, files, out.as_deref(), as_json, remarks),
         ModelsCommand::Verify { cards, model_dir } => verify(cards, model_dir, as_json, remarks),
     }
 }
@@ -39,7 +42,9 @@ fn list(model_dir: &Path, as_json: bool) -> Result<ExitStatus, Failure> {
     let mut table = Table::new("models", "Model cards", columns)?;
     for (name, _) in BUILTIN_CARDS {
         let card = find(name)?;
-        let state = if card.served.is_some() {
+        let state = if !card.pinned {
+            "files to be pinned".to_string()
+        } else if card.served.is_some() {
             "served elsewhere".to_string()
         } else {
             match locate(&card, model_dir) {
@@ -71,6 +76,10 @@ fn verify(names: &[String], model_dir: &Path, as_json: bool, remarks: Remarks) -
         if names.is_empty() { BUILTIN_CARDS.iter().map(|(name, _)| (*name).to_string()).collect() } else { names.to_vec() };
     for name in chosen {
         let card = find(&name)?;
+        if names.is_empty() && !card.pinned {
+            continue;
+        }
+        card.require_pinned().map_err(Failure::verification)?;
         if card.served.is_some() {
             if !names.is_empty() {
                 table.push(vec![

@@ -305,6 +305,8 @@ pub struct JudgeSection {
     pub reply: ReplyMode,
     /// Most tokens of one reply.
     pub max_reply_tokens: u32,
+    /// Most tokens of reasoning before a reply; chosen from the card when absent.
+    pub max_reasoning_tokens: Option<u32>,
     /// Most findings of one reply.
     pub max_findings: u32,
     /// Most tries for one game.
@@ -411,6 +413,7 @@ impl Default for JudgeSection {
             finding_schema: FindingSchema::Rows,
             reply: ReplyMode::Constrained,
             max_reply_tokens: 2048,
+            max_reasoning_tokens: None,
             max_findings: 40,
             max_attempts: 2,
             slots: 4,

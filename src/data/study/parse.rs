@@ -254,6 +254,7 @@ fn read_judge(mut section: Section<'_>) -> JudgeSection {
         finding_schema: section.choice("finding_schema").unwrap_or(default.finding_schema),
         reply: section.choice("reply").unwrap_or(default.reply),
         max_reply_tokens: section.count("max_reply_tokens").unwrap_or(default.max_reply_tokens),
+        max_reasoning_tokens: section.count("max_reasoning_tokens"),
         max_findings: section.count("max_findings").unwrap_or(default.max_findings),
         max_attempts: section.count("max_attempts").unwrap_or(default.max_attempts),
         slots: section.count("slots").unwrap_or(default.slots),

@@ -14,7 +14,7 @@ use super::pass_cost::PassCost;
 use super::prefix_tree::{SequenceId, Token};
 use super::schedule::{Admitted, CacheChange, Chunk, JobId, Limits, Schedule};
 use super::trace::Trace;
-use super::{Finished, Generated, Job};
+use super::{Finished, Generated, Job, Thoughts};
 use crate::engine::stats::EngineStats;
 use crate::store::{FinishReason, Origin, Timings, Usage};
 use serde_json::json;
@@ -65,7 +65,7 @@ pub trait Growing {
     fn n_tokens(&self) -> u32;
 
     /// Reply, reasoning and the smallest lead of a chosen token over the next best.
-    fn into_parts(self) -> (String, Option<String>, Option<f32>);
+    fn into_parts(self) -> (String, Option<Thoughts>, Option<f32>);
 }
 
 /// A model with a cache of cells.
@@ -117,10 +117,10 @@ impl Batching {
         if self.drafts { MOST_DRAFTED } else { 0 }
     }
 
-    /// Cells kept free for the reply to a prompt of `n_prompt` tokens.
+    /// Cells kept free for what may follow a prompt of `n_prompt` tokens.
     #[must_use]
-    pub fn reserve(&self, n_prompt: usize, max_reply_tokens: u32) -> usize {
-        (max_reply_tokens as usize + self.most_drafted()).min(self.limits.cells - n_prompt)
+    pub fn reserve(&self, n_prompt: usize, most_tokens: u32) -> usize {
+        (most_tokens as usize + self.most_drafted()).min(self.limits.cells - n_prompt)
     }
 }
 
@@ -214,15 +214,17 @@ pub fn run<B: Backend>(
 
 /// Prompt and reserve must fit; otherwise the sizes are named.
 fn check_fit(n_prompt: usize, job: &Job, context_tokens: usize) -> Result<(), Generated> {
-    let needed = n_prompt + job.max_reply_tokens as usize;
+    let needed = n_prompt + job.most_tokens() as usize;
     if needed <= context_tokens {
         return Ok(());
     }
     Err(Generated::TooLong {
         reason: format!(
-            "the prompt has {n_prompt} tokens and the reply may have {}: {needed} together, the context holds {context_tokens}; \
-             raise context_tokens if the model allows it, lower max_reply_tokens, or leave the case out",
-            job.max_reply_tokens
+            "the prompt has {n_prompt} tokens and the reply may have {}{}: {needed} together, the context holds {context_tokens}; \
+             raise context_tokens if the model allows it, lower max_reply_tokens{}, or leave the case out",
+            job.max_reply_tokens,
+            job.max_reasoning_tokens.map(|n| format!(" after {n} of reasoning")).unwrap_or_default(),
+            if job.max_reasoning_tokens.is_some() { " or max_reasoning_tokens" } else { "" },
         ),
     })
 }
@@ -304,7 +306,7 @@ impl<B: Backend> Loop<'_, B> {
     }
 
     fn submit(&mut self, prompt: Arc<[Token]>, job: Job) {
-        let reserve = self.settings.reserve(prompt.len(), job.max_reply_tokens);
+        let reserve = self.settings.reserve(prompt.len(), job.most_tokens());
         self.n_jobs += 1;
         self.schedule.submit(self.n_jobs, prompt, reserve);
         self.waiting.insert(self.n_jobs, (job, Instant::now()));

@@ -2,6 +2,7 @@
 
 pub mod batching;
 mod chat;
+mod closing;
 mod constraint;
 mod draft;
 mod dry_run;
@@ -9,15 +10,18 @@ mod kv_shape;
 pub mod llama;
 mod pass_cost;
 pub mod prefix_tree;
+mod reasoning;
+mod repetition;
 pub mod schedule;
 mod scripted;
 mod trace;
 mod volume;
 
 pub use chat::{ChatError, ChatTemplate, Message, Role};
-pub use constraint::Constraint;
+pub use constraint::{Constraint, Form};
 pub use dry_run::DryRun;
 pub use kv_shape::{KvShape, slots_that_fit};
+pub use reasoning::Thoughts;
 pub use scripted::Scripted;
 pub use trace::Trace;
 pub use volume::PromptVolume;
@@ -35,7 +39,24 @@ pub struct Job {
     pub max_reply_tokens: u32,
     /// Called when the backend begins to compute it, before anything that could end the process.
     pub began: Box<dyn Fn() + Send>,
+    /// Most tokens of reasoning before the reply; `None` for a judge that does not think aloud.
+    pub max_reasoning_tokens: Option<u32>,
     pub done: oneshot::Sender<Generated>,
+}
+
+impl Job {
+    /// Most tokens that may follow the prompt: reasoning, the mark that ends it, reply.
+    #[must_use]
+    pub fn most_tokens(&self) -> u32 {
+        most_tokens(self.max_reply_tokens, self.max_reasoning_tokens)
+    }
+}
+
+/// Most tokens of a reply with the reasoning before it and the mark that ends it.
+#[must_use]
+pub fn most_tokens(max_reply_tokens: u32, max_reasoning_tokens: Option<u32>) -> u32 {
+    let reasoning = max_reasoning_tokens.map_or(0, |n| n.saturating_add(reasoning::CLOSING_TOKENS));
+    reasoning.saturating_add(max_reply_tokens)
 }
 
 /// What became of a job.
@@ -63,7 +84,7 @@ pub enum Generated {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Finished {
     pub reply: String,
-    pub reasoning: Option<String>,
+    pub reasoning: Option<Thoughts>,
     pub finish: FinishReason,
     pub usage: Usage,
     pub batch_width: u32,

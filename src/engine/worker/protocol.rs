@@ -4,11 +4,10 @@
 //! how lines travel, nor what is done about them.
 
 use crate::engine::generate::llama::LlamaSettings;
-use crate::engine::generate::{Constraint, Generated, Job, Message};
+use crate::engine::generate::{Constraint, Form, Generated, Job, Message};
 use crate::models::{LocalModel, ModelCard};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 /// The number of a job, rising in the order of submission and kept when it is submitted again.
 pub(super) type JobId = u64;
@@ -37,15 +36,16 @@ pub(super) struct Start {
 pub(super) struct Question {
     pub id: JobId,
     pub messages: Vec<Message>,
-    pub constraint: Option<NamedSchema>,
+    pub constraint: Option<NamedForm>,
     pub max_reply_tokens: u32,
+    pub max_reasoning_tokens: Option<u32>,
 }
 
 /// A constraint on its way.
 #[derive(Serialize, Deserialize)]
-pub(super) struct NamedSchema {
+pub(super) struct NamedForm {
     name: String,
-    schema: Value,
+    form: Form,
 }
 
 /// From the judge's process to the run.
@@ -78,15 +78,19 @@ impl Question {
             id,
             messages: job.messages.clone(),
             constraint: constraint
-                .map(|constraint| NamedSchema { name: constraint.name().to_string(), schema: constraint.schema().clone() }),
+                .map(|constraint| NamedForm { name: constraint.name().to_string(), form: constraint.form().clone() }),
             max_reply_tokens: job.max_reply_tokens,
+            max_reasoning_tokens: job.max_reasoning_tokens,
         }
     }
 }
 
-impl From<NamedSchema> for Constraint {
-    fn from(named: NamedSchema) -> Self {
-        Self::new(&named.name, named.schema)
+impl From<NamedForm> for Constraint {
+    fn from(named: NamedForm) -> Self {
+        match named.form {
+            Form::Schema(schema) => Self::new(&named.name, schema),
+            Form::Grammar(text) => Self::grammar(&named.name, &text),
+        }
     }
 }
 
@@ -119,13 +123,14 @@ mod tests {
             messages: vec![Message::user("a\nb\u{85}\u{0}"), Message::assistant("ü")],
             constraint: Some(Arc::new(Constraint::new("findings", schema))),
             max_reply_tokens: 7,
+            max_reasoning_tokens: Some(5),
             began: Box::new(|| ()),
             done: futures::channel::oneshot::channel().0,
         };
         let line = line_of(&ToWorker::Job(Question::of(3, &job))).expect("a line");
         assert_eq!(line.matches('\n').count(), 1, "one line");
         let Some(ToWorker::Job(question)) = message_of(&line) else { panic!("a question") };
-        assert_eq!((question.id, question.max_reply_tokens), (3, 7));
+        assert_eq!((question.id, question.max_reply_tokens, question.max_reasoning_tokens), (3, 7, Some(5)));
         assert_eq!(question.messages, job.messages);
         assert_eq!(question.constraint.map(Constraint::from).as_ref(), job.constraint.as_deref());
     }

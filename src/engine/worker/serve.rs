@@ -121,6 +121,7 @@ async fn answer(judge: &LlamaJudge, question: Question, out: &Arc<Out>, stats: &
         messages: question.messages,
         constraint: question.constraint.map(|named| Arc::new(Constraint::from(named))),
         max_reply_tokens: question.max_reply_tokens,
+        max_reasoning_tokens: question.max_reasoning_tokens,
         began,
         done,
     });

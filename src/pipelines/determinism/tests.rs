@@ -83,6 +83,7 @@ fn judged(docket: &Docket, replies: Vec<Generated>) -> Vec<Judged> {
     let engine = Engine::new(Arc::clone(&store), model, None, Some(Box::new(Scripted::new(script))), stop);
     let prompt = Prompt::find("gavel/judge.v1", Path::new("")).expect("a prompt");
     let settings = JudgeSettings {
+        max_reasoning_tokens: None,
         finding_schema: FindingSchema::Rows,
         reply: ReplyMode::Constrained,
         max_reply_tokens: 100,

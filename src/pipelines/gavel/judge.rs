@@ -48,6 +48,8 @@ pub struct Attempt {
     pub outcome: Outcome,
     /// The validator's messages, or the engine's.
     pub errors: Vec<String>,
+    /// How the reply came to its end.
+    pub finish: FinishReason,
     pub usage: Usage,
 }
 
@@ -61,6 +63,11 @@ pub struct GameOutcome {
     pub invalid: Vec<InvalidFinding>,
     /// The last reply as it came, where it was not valid as a whole.
     pub raw: Option<String>,
+}
+
+/// Replies that were ended by closing their JSON at the limit.
+pub(super) fn n_closed(outcomes: &[GameOutcome]) -> usize {
+    outcomes.iter().flat_map(|outcome| &outcome.attempts).filter(|attempt| attempt.finish == FinishReason::Closed).count()
 }
 
 /// Why judging stops altogether.
@@ -121,6 +128,7 @@ pub async fn judge(
             messages: messages.clone(),
             constraint: (settings.reply == ReplyMode::Constrained).then(|| Arc::clone(&constraint)),
             max_reply_tokens: settings.max_reply_tokens,
+            max_reasoning_tokens: settings.max_reasoning_tokens,
             attempt,
             classify: {
                 let checker = Arc::clone(&checker);
@@ -155,6 +163,14 @@ fn take_reply(checker: &Checker<'_>, record: &Record, outcome: &mut GameOutcome)
             let error = "the reply was cut at the token limit before its JSON was complete; write fewer or shorter findings";
             (GameStatus::Failed(Outcome::Truncated), vec![error.to_string()])
         }
+        (_, FinishReason::Loop) => {
+            let error = "the reply repeated the same words over and over and was ended; write each finding once, in short";
+            (GameStatus::Failed(Outcome::Truncated), vec![error.to_string()])
+        }
+        (_, FinishReason::NoReply) => {
+            let error = "the turn was ended inside the reasoning; write the JSON object after it";
+            (GameStatus::Failed(Outcome::SchemaInvalid), vec![error.to_string()])
+        }
         _ => match checker.parse(&record.reply) {
             Err(errors) => (GameStatus::Failed(Outcome::SchemaInvalid), errors),
             Ok(parsed) => {
@@ -173,9 +189,8 @@ fn take_reply(checker: &Checker<'_>, record: &Record, outcome: &mut GameOutcome)
     if !matches!(status, GameStatus::Ok | GameStatus::Partial) {
         // An earlier try's findings do not stand for this one's.
         outcome.findings.clear();
-        outcome
-            .invalid
-            .retain(|_| matches!(status, GameStatus::Failed(Outcome::SchemaInvalid)) && record.finish == FinishReason::Stop);
+        let is_whole = matches!(record.finish, FinishReason::Stop | FinishReason::Closed);
+        outcome.invalid.retain(|_| matches!(status, GameStatus::Failed(Outcome::SchemaInvalid)) && is_whole);
     }
     let attempt_outcome = match status {
         GameStatus::Ok => Outcome::Ok,
@@ -183,7 +198,13 @@ fn take_reply(checker: &Checker<'_>, record: &Record, outcome: &mut GameOutcome)
         GameStatus::Partial | GameStatus::Pending => Outcome::SchemaInvalid,
     };
     outcome.raw = (status != GameStatus::Ok).then(|| record.reply.clone());
-    outcome.attempts.push(Attempt { key: record.key, outcome: attempt_outcome, errors: errors.clone(), usage: record.usage });
+    outcome.attempts.push(Attempt {
+        key: record.key,
+        outcome: attempt_outcome,
+        errors: errors.clone(),
+        finish: record.finish,
+        usage: record.usage,
+    });
     outcome.status = status;
     errors
 }

@@ -2,7 +2,7 @@
 
 use super::figures::GavelFigures;
 use super::game::Docket;
-use super::judge::{GameOutcome, GameStatus};
+use super::judge::{GameOutcome, GameStatus, n_closed};
 use super::reply::Finding;
 use super::score::Scores;
 use super::tables::{conformance, error_profile_shown, head_to_head_matrix, leaderboard_shown, no_rating};
@@ -87,6 +87,16 @@ pub fn notices(docket: &Docket, outcomes: &[GameOutcome], scores: &Scores) -> Ve
     let partial = count(|status| status == GameStatus::Partial);
     if partial > 0 {
         add(NoticeLevel::Warning, format!("{partial} of {n_games} games are partial: some of their findings break a rule."));
+    }
+    let closed = n_closed(outcomes);
+    if closed > 0 {
+        add(
+            NoticeLevel::Warning,
+            format!(
+                "{closed} replies reached their token limit and were closed there: they are valid as far as they go, and may lack \
+                 findings; raise max_reply_tokens."
+            ),
+        );
     }
     notices
 }

@@ -13,6 +13,8 @@ pub struct JudgeSettings {
     /// Held to the finding schema while it is generated, or free as in the paper: then the first JSON in it is read.
     pub reply: ReplyMode,
     pub max_reply_tokens: u32,
+    /// For a judge that thinks aloud; `None` for any other.
+    pub max_reasoning_tokens: Option<u32>,
     pub max_findings: u32,
     /// Tries of one game, the first included.
     pub max_attempts: u32,

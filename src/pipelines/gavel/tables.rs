@@ -2,7 +2,7 @@
 
 use super::ask::time_text;
 use super::game::Docket;
-use super::judge::{GameOutcome, GameStatus};
+use super::judge::{GameOutcome, GameStatus, n_closed};
 use super::reply::Finding;
 use super::score::{RubricScores, Scores};
 use crate::data::Timeline;
@@ -319,6 +319,9 @@ pub(super) fn conformance(outcomes: &[GameOutcome], scores: &Scores) -> Result<T
     for outcome in [Outcome::Ok, Outcome::SchemaInvalid, Outcome::Truncated, Outcome::PromptTooLong, Outcome::EngineCrash] {
         let n = outcomes.iter().flat_map(|o| &o.attempts).filter(|attempt| attempt.outcome == outcome).count();
         push(&format!("replies: {}", outcome.name()), n, Some(n_replies))?;
+    }
+    if n_closed(outcomes) > 0 {
+        push("replies: closed at the token limit", n_closed(outcomes), Some(n_replies))?;
     }
     let findings: Vec<&Finding> = outcomes.iter().flat_map(|outcome| &outcome.findings).collect();
     let n_findings = findings.len();

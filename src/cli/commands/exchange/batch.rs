@@ -1,7 +1,7 @@
 //! The OpenAI-batch format: a request a line out, a result a line in (as vLLM's offline batch runner writes them).
 
 use crate::engine::PendingItem;
-use crate::engine::generate::Finished;
+use crate::engine::generate::{Finished, Form, Thoughts};
 use crate::store::{FinishReason, ItemKey, Origin, Usage};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -11,17 +11,20 @@ pub(super) fn request_line(item: &PendingItem, model: &str) -> Value {
     let mut body = json!({
         "model": model,
         "messages": item.request.messages,
-        "max_tokens": item.request.max_reply_tokens,
+        // Servers count reasoning and reply together.
+        "max_tokens": item.request.max_reply_tokens.saturating_add(item.request.max_reasoning_tokens.unwrap_or(0)),
         "temperature": 0,
     });
     if let (Some(constraint), Some(body)) = (&item.request.constraint, body.as_object_mut()) {
-        body.insert(
-            "response_format".into(),
-            json!({
-                "type": "json_schema",
-                "json_schema": {"name": constraint.name(), "strict": true, "schema": constraint.schema()},
-            }),
-        );
+        let (field, value) = match constraint.form() {
+            Form::Schema(schema) => (
+                "response_format",
+                json!({"type": "json_schema", "json_schema": {"name": constraint.name(), "strict": true, "schema": schema}}),
+            ),
+            // OpenAI's format has no grammars; this is vLLM's field.
+            Form::Grammar(text) => ("structured_outputs", json!({"grammar": text})),
+        };
+        body.insert(field.into(), value);
     }
     json!({"custom_id": item.key, "method": "POST", "url": "/v1/chat/completions", "body": body})
 }
@@ -141,5 +144,6 @@ pub(super) fn read_line(line: &[u8]) -> Line {
     let usage =
         Usage { prompt_tokens: tokens(usage.prompt_tokens), reused_tokens, reply_tokens: tokens(usage.completion_tokens) };
     let reasoning = choice.message.reasoning_content.or(choice.message.reasoning);
+    let reasoning = reasoning.map(|text| Thoughts { text, was_cut: false });
     Line::Reply(key, Finished { reasoning, usage, ..Finished::of_text(content, finish, Origin::Imported) })
 }

@@ -5,7 +5,7 @@ use crate::cli::console::{Failure, Remarks};
 use crate::cli::progress::{Counted, Progress};
 use crate::cli::resolve::Plan;
 use crate::engine::generate::llama::LlamaVocabulary;
-use crate::engine::generate::{DryRun, PromptVolume};
+use crate::engine::generate::{DryRun, PromptVolume, most_tokens};
 use crate::error::ExitStatus;
 use crate::store::Store;
 use std::collections::HashSet;
@@ -62,7 +62,7 @@ impl Counts {
                     let prompt = vocabulary
                         .tokenize(&item.request.messages)
                         .map_err(|error| Failure::new(ExitStatus::Verification, error))?;
-                    let max_reply = item.request.max_reply_tokens;
+                    let max_reply = most_tokens(item.request.max_reply_tokens, item.request.max_reasoning_tokens);
                     if prompt.len() + max_reply as usize > plan.llama.context_tokens as usize {
                         tokens.too_long += 1;
                         continue;

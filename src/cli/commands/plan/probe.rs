@@ -79,6 +79,7 @@ fn round(judge: &dyn Generator, name: &str, n_slots: u32, n_reply: u32) -> Resul
                 messages: vec![Message::user((0..LINES).map(line).collect::<String>())],
                 constraint: Some(Arc::clone(&constraint)),
                 max_reply_tokens: n_reply,
+                max_reasoning_tokens: None,
                 began: Box::new(|| ()),
                 done,
             });

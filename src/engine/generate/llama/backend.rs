@@ -33,7 +33,7 @@ impl<'a> Backend for LlamaBackend<'a> {
     }
 
     fn reply(&self, job: &Job) -> Result<Reply<'a>, String> {
-        Reply::new(self.loaded, job.constraint.as_deref(), job.max_reply_tokens)
+        Reply::new(self.loaded, job)
     }
 
     fn change_cache(&mut self, change: CacheChange) {

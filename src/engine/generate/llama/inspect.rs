@@ -53,7 +53,7 @@ impl GgufFacts {
     /// [`LoadError::NoTemplate`], [`LoadError::Template`] or [`LoadError::Context`].
     pub fn check(&self, card: &ModelCard, path: &Path) -> Result<(), LoadError> {
         let found = self.template_sha256.clone().ok_or_else(|| LoadError::NoTemplate { path: path.to_path_buf() })?;
-        if let Some(expected) = card.template.as_ref().map(|template| &template.sha256)
+        if let Some(expected) = card.template.as_ref().and_then(|template| template.sha256.as_ref())
             && *expected != found
         {
             return Err(LoadError::Template { path: path.to_path_buf(), expected: expected.clone(), found });

@@ -4,7 +4,9 @@
 
 mod backend;
 mod device;
+mod grammar;
 mod inspect;
+mod mask;
 mod model;
 mod reply;
 mod settings;

@@ -139,10 +139,18 @@ fn prepare(model: LlamaModel, card: &ModelCard, path: &Path, settings: &LlamaSet
     let bos_text = token_text(&model, vocab.bos());
     let switches = card.template.as_ref().map(|template| template.switches.clone()).unwrap_or_default();
     let template = ChatTemplate::new(&text, &bos_text, &token_text(&model, vocab.eos()), &switches)?;
+    // A message must not speak control tokens, nor the marks that the template or the reasoning is made of where a vocabulary lists
+    // them as plain additions. Other additions (runs of line ends, say) are how the model reads plain text.
+    let marks = card.reasoning.iter().flat_map(|reasoning| reasoning.marks.texts());
+    let layout: Vec<&str> = marks.chain([text.as_str()]).collect();
+    let is_layout = |token: &str| !token.trim().is_empty() && layout.iter().any(|part| part.contains(token));
     let specials = vocab
         .tokens()
-        .filter(|token| vocab.attr(*token).contains(LlamaTokenAttr::Control))
-        .map(|token| token_text(&model, token))
+        .map(|token| (vocab.attr(token), token_text(&model, token)))
+        .filter(|(attr, text)| {
+            attr.contains(LlamaTokenAttr::Control) || attr.contains(LlamaTokenAttr::UserDefined) && is_layout(text)
+        })
+        .map(|(_, text)| text)
         .filter(|text| text.chars().count() > 1)
         .collect();
     let mut constraints = ParserFactory::new_simple(&super::token_trie::token_trie(&model))
@@ -178,6 +186,11 @@ impl Loaded {
             let (path, kv_type) = (self.path.display(), settings.kv_type);
             format!("{path}: no cache of {n_cells} tokens as {kv_type}: {error}; lower context_tokens, kv_cells or slots")
         })
+    }
+
+    /// The conversation as text, ready for the model's turn.
+    pub fn prompt_text(&self, messages: &[Message]) -> Result<String, ChatError> {
+        Ok(self.template.render(messages, &self.specials)?.concat())
     }
 
     /// The conversation as tokens, ready for the model's turn.

@@ -1,190 +1,250 @@
 //! One reply as it grows: greedy choice under a constraint, end and limits, reasoning kept apart.
 
+use super::mask::Mask;
 use super::model::Loaded;
-use crate::engine::generate::Constraint;
+use crate::engine::generate::Job;
 use crate::engine::generate::batching::{Growing, Step};
+use crate::engine::generate::closing::{CLOSING_RESERVE, closing_of};
 use crate::engine::generate::prefix_tree::Token;
-use crate::models::Reasoning;
+use crate::engine::generate::reasoning::{Phase, Phases, Thoughts};
+use crate::engine::generate::repetition::Repetition;
+use crate::models::Marks;
 use crate::store::FinishReason;
 use llama_cpp_2::token::LlamaToken;
-use llguidance::Matcher;
-use llguidance::api::TopLevelGrammar;
-use serde_json::json;
+use std::collections::VecDeque;
 
 /// A growing reply.
 pub(super) struct Reply<'a> {
     loaded: &'a Loaded,
-    matcher: Option<Matcher>,
-    /// `Some` while the model still thinks aloud.
-    thinking: Option<Reasoning>,
-    bytes: Vec<u8>,
-    reasoning: Option<Vec<u8>>,
-    n_tokens: u32,
-    max_tokens: u32,
+    /// Holds the reply; what is thought before it is free.
+    mask: Option<Mask<'a>>,
+    phases: Phases,
+    /// Tokens that come next whatever the model would choose: the mark that ends its reasoning, or what closes its JSON.
+    forced: VecDeque<LlamaToken>,
+    /// Whether what is forced closes the reply.
+    is_closing: bool,
+    repetition: Repetition,
+    n_reasoning: u32,
+    n_reply: u32,
+    max_reasoning: u32,
+    max_reply: u32,
     min_margin: f32,
 }
 
 impl<'a> Reply<'a> {
-    /// An empty reply.
+    /// An empty reply to `job`.
     ///
     /// # Errors
-    /// The reason why the constraint cannot be compiled.
-    pub fn new(loaded: &'a Loaded, constraint: Option<&Constraint>, max_tokens: u32) -> Result<Self, String> {
-        let matcher = constraint.map(|constraint| matcher(loaded, constraint)).transpose()?;
+    /// The reason why the constraint cannot be compiled or the prompt not be laid out.
+    pub fn new(loaded: &'a Loaded, job: &Job) -> Result<Self, String> {
+        let prompt = match &loaded.reasoning {
+            Some(_) => loaded.prompt_text(&job.messages).map_err(|error| error.to_string())?,
+            None => String::new(),
+        };
         Ok(Self {
             loaded,
-            matcher,
-            thinking: loaded.reasoning.clone(),
-            bytes: Vec::new(),
-            reasoning: None,
-            n_tokens: 0,
-            max_tokens,
+            mask: job.constraint.as_deref().map(|constraint| Mask::new(loaded, constraint)).transpose()?,
+            phases: Phases::new(loaded.reasoning.as_ref(), &prompt),
+            forced: VecDeque::new(),
+            is_closing: false,
+            repetition: Repetition::default(),
+            n_reasoning: 0,
+            n_reply: 0,
+            max_reasoning: job.max_reasoning_tokens.unwrap_or(0),
+            max_reply: job.max_reply_tokens,
             min_margin: f32::INFINITY,
         })
     }
 
     fn try_choose(&mut self, logits: &[f32]) -> Result<Step, String> {
-        let (mut token, mut margin) = top(logits.iter().copied().enumerate())?;
         let vocab = self.loaded.model.vocab();
-        if let Some(matcher) = self.matcher.as_mut().filter(|_| self.thinking.is_none()) {
-            let is_end = vocab.is_eog(token);
-            let allowed = if is_end {
-                matcher.is_accepting().map_err(refused)?
-            } else {
-                matcher.validate_tokens(&[token.0.cast_unsigned()]).map_err(refused)? == 1
-            };
-            if !allowed {
-                let mask = matcher.compute_mask_or_eos().map_err(refused)?;
-                let allowed =
-                    logits.iter().copied().enumerate().filter(|(id, _)| u32::try_from(*id).is_ok_and(|id| mask.is_allowed(id)));
-                (token, margin) = top(allowed)?;
+        let (mut token, mut margin) = top(logits.iter().copied().enumerate())?;
+        if self.mask.is_some() {
+            let piece = self.piece(token);
+            if vocab.is_eog(token) && self.phases.phase() == Phase::Undecided || self.phases.begins_reply(&piece) {
+                self.phases.begin_reply();
             }
-            if !vocab.is_eog(token) {
-                matcher.consume_token(token.0.cast_unsigned()).map_err(refused)?;
+            if let Some(n_bytes) = self.phases.closes_within(&piece) {
+                // The rest of the piece would be reply that the constraint has not seen: the mark alone is written instead.
+                self.forced.extend(vocab.tokenize(&piece[..n_bytes], false, true));
+                self.min_margin = self.min_margin.min(margin);
+                let token = self.forced.pop_front().ok_or("a mark without tokens")?;
+                return self.follow(Some(token));
             }
+        }
+        if let Some(mask) = self.mask.as_mut().filter(|_| self.phases.phase() == Phase::Replying)
+            && !mask.allows(token)?
+        {
+            (token, margin) = mask.best(logits)?;
         }
         self.min_margin = self.min_margin.min(margin);
-        if vocab.is_eog(token) {
-            return Ok(Step::Done(FinishReason::Stop));
+        if vocab.is_eog(token) || self.phases.ends_reply(&self.piece(token)) {
+            let is_thinking = self.phases.phase() == Phase::Thinking;
+            return Ok(Step::Done(if is_thinking { FinishReason::NoReply } else { FinishReason::Stop }));
         }
-        let mut fed = vec![token.0];
-        self.append(token);
-        Ok(match self.end().or(self.append_forced(&mut fed)?) {
-            Some(finish) => Step::Done(finish),
-            None => Step::Feed(fed),
-        })
-    }
-
-    /// Adds a token that is final.
-    fn append(&mut self, token: LlamaToken) {
-        self.n_tokens += 1;
-        self.bytes.extend(self.loaded.model.vocab().token_to_piece(token, self.thinking.is_some(), None));
-        self.end_thinking();
-    }
-
-    /// How the reply ends now, if it does.
-    fn end(&self) -> Option<FinishReason> {
-        if self.thinking.is_none() && self.matcher.as_ref().is_some_and(Matcher::is_stopped) {
-            return Some(FinishReason::Stop);
+        if self.must_close_before(token) {
+            token = self.forced.pop_front().ok_or("nothing to close")?;
         }
-        (self.n_tokens >= self.max_tokens).then_some(FinishReason::Length)
+        self.follow(Some(token))
     }
 
-    /// Adds the tokens that the constraint leaves no choice about, also to `fed`; returns how the reply ends with them, if it does.
-    fn append_forced(&mut self, fed: &mut Vec<Token>) -> Result<Option<FinishReason>, String> {
-        if self.end().is_some() {
+    /// Adds `token`, and after it every token that follows whatever the model would choose.
+    fn follow(&mut self, token: Option<LlamaToken>) -> Result<Step, String> {
+        let mut fed = Vec::new();
+        let mut next = match token {
+            Some(token) => Some(token),
+            None => self.next_forced()?,
+        };
+        while let Some(token) = next {
+            fed.push(token.0);
+            if let Some(finish) = self.take(token)? {
+                return Ok(Step::Done(finish));
+            }
+            next = self.next_forced()?;
+        }
+        Ok(Step::Feed(fed))
+    }
+
+    /// The next token that is not the model's to choose: of a mark or of what closes the reply, or one that the constraint forces.
+    fn next_forced(&mut self) -> Result<Option<LlamaToken>, String> {
+        self.cut_reasoning_at_its_limit()?;
+        if self.forced.is_empty() && self.phases.phase() == Phase::Replying && !self.is_closing {
+            let room = self.max_reply - self.n_reply;
+            let forced = self.mask.as_mut().map(Mask::forced).unwrap_or_default();
+            // Near the limit every token is weighed against what would close the reply.
+            if forced.len() + (CLOSING_RESERVE as usize) < room as usize {
+                self.forced.extend(forced);
+            }
+        }
+        Ok(self.forced.pop_front())
+    }
+
+    /// Whether the reply, near its limit, must be closed now because it could not be once `token` is taken. Then what closes it is
+    /// put next. A reply that cannot be closed now either goes on to its limit.
+    fn must_close_before(&mut self, token: LlamaToken) -> bool {
+        let room = self.max_reply - self.n_reply;
+        let Some(mask) = self.mask.as_ref().filter(|_| self.phases.phase() == Phase::Replying && room <= CLOSING_RESERVE) else {
+            return false;
+        };
+        let vocab = self.loaded.model.vocab();
+        let closers = |reply: &[u8]| closing_of(reply).map(|marks| vocab.tokenize(marks.as_bytes(), false, false));
+        let fits = |tokens: &[LlamaToken]| tokens.len() <= room as usize && mask.ends_after(tokens);
+        let after = [self.phases.reply(), &self.piece(token)].concat();
+        if closers(&after).is_some_and(|closers| fits(&[&[token], &closers[..]].concat())) {
+            return false;
+        }
+        match closers(self.phases.reply()).filter(|closers| !closers.is_empty() && fits(closers)) {
+            Some(closers) => {
+                self.forced.extend(closers);
+                self.is_closing = true;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Has the mark written that ends the reasoning once its limit is reached. Room is kept for it: see [`Job::most_tokens`].
+    fn cut_reasoning_at_its_limit(&mut self) -> Result<(), String> {
+        if self.phases.phase() != Phase::Thinking || !self.forced.is_empty() {
+            return Ok(());
+        }
+        if self.phases.was_cut() {
+            return Err(
+                "the mark that ends the reasoning cannot be written in this model's tokens; correct [reasoning] in the card"
+                    .into(),
+            );
+        }
+        if self.n_reasoning >= self.max_reasoning {
+            self.cut_reasoning();
+        }
+        Ok(())
+    }
+
+    fn cut_reasoning(&mut self) {
+        let closing = self.loaded.model.vocab().tokenize(self.phases.closing().as_bytes(), false, true);
+        self.phases.cut();
+        self.forced.extend(closing);
+    }
+
+    /// Adds a token; returns how the reply ends with it, if it does.
+    fn take(&mut self, token: LlamaToken) -> Result<Option<FinishReason>, String> {
+        let piece = self.piece(token);
+        if self.phases.phase() == Phase::Replying {
+            self.n_reply += 1;
+            if let Some(mask) = &mut self.mask {
+                mask.consume(token)?;
+            }
+        } else {
+            self.n_reasoning += 1;
+        }
+        self.phases.push(&piece);
+        let goes_round = self.repetition.push(token.0, &piece) && self.forced.is_empty();
+        if self.phases.phase() != Phase::Replying {
+            if goes_round && self.phases.phase() == Phase::Thinking {
+                self.cut_reasoning();
+            }
             return Ok(None);
         }
-        let Some(matcher) = self.matcher.as_mut().filter(|_| self.thinking.is_none()) else { return Ok(None) };
-        let forced = matcher.consume_ff_tokens();
-        if let Some(error) = matcher.get_error() {
-            return Err(refused(error));
+        if self.is_closing && self.forced.is_empty() {
+            return Ok(Some(FinishReason::Closed));
         }
-        let room = (self.max_tokens - self.n_tokens) as usize;
-        for id in forced.iter().take(room) {
-            let token = LlamaToken(id.cast_signed());
-            fed.push(token.0);
-            self.append(token);
+        if !self.is_closing && self.mask.as_ref().is_some_and(Mask::is_complete) {
+            return Ok(Some(FinishReason::Stop));
         }
-        Ok(if forced.len() > room { Some(FinishReason::Length) } else { self.end() })
+        if goes_round {
+            return Ok(Some(FinishReason::Loop));
+        }
+        if self.n_reply >= self.max_reply {
+            return Ok(Some(FinishReason::Length));
+        }
+        Ok(None)
     }
 
-    /// Moves what was thought aloud out of the reply once its closing mark is complete.
-    fn end_thinking(&mut self) {
-        let Some(marks) = &self.thinking else { return };
-        let close = marks.close.as_bytes();
-        if let Some(at) = self.bytes.windows(close.len()).position(|window| window == close) {
-            let rest = self.bytes.split_off(at + close.len());
-            self.reasoning = Some(std::mem::replace(&mut self.bytes, rest));
-            self.thinking = None;
-        }
+    /// The text of a token. Marks are control tokens in many vocabularies: they are spelled out where they matter.
+    fn piece(&self, token: LlamaToken) -> Vec<u8> {
+        let spelled = self
+            .loaded
+            .reasoning
+            .as_ref()
+            .is_some_and(|reasoning| self.phases.phase() != Phase::Replying || reasoning.marks == Marks::Harmony);
+        self.loaded.model.vocab().token_to_piece(token, spelled, None)
     }
 }
 
 impl Growing for Reply<'_> {
     fn begin(&mut self) -> Step {
-        let mut fed = Vec::new();
-        match self.append_forced(&mut fed) {
-            Ok(None) => Step::Feed(fed),
-            Ok(Some(finish)) => Step::Done(finish),
-            Err(reason) => Step::Crashed(reason),
-        }
+        self.follow(None).unwrap_or_else(Step::Crashed)
     }
 
     /// The constraint refuses the next one, or the reply would be too long.
     fn acceptable(&mut self, draft: &[Token]) -> usize {
-        let room = (self.max_tokens - self.n_tokens) as usize;
-        let draft = &draft[..draft.len().min(room.saturating_sub(1))];
+        let is_replying = self.phases.phase() == Phase::Replying;
+        let room = if is_replying { self.max_reply - self.n_reply } else { self.max_reasoning.saturating_sub(self.n_reasoning) };
+        let draft = &draft[..draft.len().min((room as usize).saturating_sub(1))];
         let vocab = self.loaded.model.vocab();
         let draft = &draft[..draft.iter().position(|token| vocab.is_eog(LlamaToken(*token))).unwrap_or(draft.len())];
-        match self.matcher.as_mut().filter(|_| self.thinking.is_none()) {
+        match self.mask.as_mut().filter(|_| is_replying) {
             None => draft.len(),
-            Some(matcher) => {
-                let ids: Vec<u32> = draft.iter().map(|token| token.cast_unsigned()).collect();
-                // A constraint that cannot answer says so at the next choice.
-                matcher.validate_tokens(&ids).unwrap_or(0)
-            }
+            Some(mask) => mask.n_allowed(draft),
         }
     }
 
     /// The largest logit, ties to the lowest id; under a constraint the largest that it allows.
     fn choose(&mut self, logits: &[f32]) -> Step {
-        match self.try_choose(logits) {
-            Ok(step) => step,
-            Err(reason) => Step::Crashed(reason),
-        }
+        self.try_choose(logits).unwrap_or_else(Step::Crashed)
     }
 
+    /// Tokens of reasoning and reply.
     fn n_tokens(&self) -> u32 {
-        self.n_tokens
+        self.n_reasoning + self.n_reply
     }
 
     /// A reply that ended inside its reasoning has an empty reply.
-    fn into_parts(self) -> (String, Option<String>, Option<f32>) {
-        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    fn into_parts(self) -> (String, Option<Thoughts>, Option<f32>) {
         let margin = self.min_margin.is_finite().then_some(self.min_margin);
-        if self.thinking.is_some() {
-            return (String::new(), Some(text(self.bytes)), margin);
-        }
-        (text(self.bytes), self.reasoning.map(text), margin)
+        let (reply, thoughts) = self.phases.into_parts();
+        (reply, thoughts, margin)
     }
-}
-
-fn matcher(loaded: &Loaded, constraint: &Constraint) -> Result<Matcher, String> {
-    let mut schema = constraint.schema().clone();
-    if let Some(object) = schema.as_object_mut() {
-        // Compact JSON only: free white space is where a small model gets lost.
-        object.insert("x-guidance".into(), json!({"whitespace_flexible": false, "item_separator": ",", "key_separator": ":"}));
-    }
-    let parser = loaded
-        .constraints
-        .create_parser(TopLevelGrammar::from_json_schema(schema))
-        .map_err(|error| format!("constraint {}: {error}", constraint.name()))?;
-    Ok(Matcher::new(Ok(parser)))
-}
-
-fn refused(error: impl std::fmt::Display) -> String {
-    format!("constraint: {error}")
 }
 
 /// The largest of `(id, logit)` and its lead over the second.

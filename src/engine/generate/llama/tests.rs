@@ -1,8 +1,9 @@
 use super::*;
 use crate::data::study::EngineSection;
 use crate::engine::ENGINE_VERSION;
-use crate::engine::generate::Message;
+use crate::engine::generate::{Constraint, Message};
 use crate::models::locate;
+use crate::store::FinishReason;
 use llama_cpp_2::context::LlamaContext;
 use llama_cpp_2::llama_batch::LlamaBatch;
 use llama_cpp_2::token::LlamaToken;
@@ -21,8 +22,8 @@ fn settings() -> LlamaSettings {
     LlamaSettings::new(Numerics::Exact, 2048, 1, 1, &EngineSection::default(), &[]).expect("settings")
 }
 
-/// The default judge, or `None` (said on stderr) where it is not there.
-fn default_judge(what: &str) -> Option<model::Loaded> {
+/// The default judge's files, or `None` (said on stderr) where they are not there.
+fn default_files(what: &str) -> Option<(ModelCard, LocalModel)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(".models");
     let card = ModelCard::find("smollm2-135m-instruct", Path::new("")).expect("a built-in card");
     let Ok(files) = locate(&card, &folder) else {
@@ -31,7 +32,116 @@ fn default_judge(what: &str) -> Option<model::Loaded> {
         let _ = std::io::Write::write_all(&mut std::io::stderr(), why.as_bytes());
         return None;
     };
+    Some((card, files))
+}
+
+/// The default judge, where it is there.
+fn default_judge(what: &str) -> Option<model::Loaded> {
+    let (card, files) = default_files(what)?;
     Some(model::load(&card, &files, &settings()).expect("the default judge"))
+}
+
+/// The default judge's replies to `question` in exact and in fast mode.
+fn replies(test: &str, question: &str, constraint: Option<&Constraint>, max_reply_tokens: u32) -> Vec<Generated> {
+    let Some((card, files)) = default_files(test) else { return Vec::new() };
+    let ask = |numerics| {
+        let settings = LlamaSettings::new(numerics, 1024, 1, 1, &EngineSection::default(), &[]).expect("settings");
+        let judge = LlamaJudge::start(&card, &files, settings, Arc::default()).expect("the default judge");
+        let (done, reply) = futures::channel::oneshot::channel();
+        judge.submit(Job {
+            messages: vec![Message::user(question)],
+            constraint: constraint.cloned().map(Arc::new),
+            max_reply_tokens,
+            max_reasoning_tokens: None,
+            began: Box::new(|| ()),
+            done,
+        });
+        futures::executor::block_on(reply).expect("an answer")
+    };
+    [Numerics::Exact, Numerics::Fast].map(ask).into()
+}
+
+fn finished(generated: Generated) -> (String, FinishReason) {
+    match generated {
+        Generated::Finished(finished) => (finished.reply, finished.finish),
+        other => panic!("not finished: {other:?}"),
+    }
+}
+
+#[test]
+fn a_grammar_holds_the_reply() {
+    let answer = Constraint::grammar("answer", "root ::= (\"yes\" | \"no\")");
+    for generated in replies("a grammar", "Tell me about the sky.", Some(&answer), 20) {
+        let (reply, finish) = finished(generated);
+        assert!(["yes", "no"].contains(&reply.as_str()), "{reply}");
+        assert_eq!(finish, FinishReason::Stop);
+    }
+    let grammar = "root ::= list\nlist ::= \"[\" (item (\",\" item)?)? \"]\"\nitem ::= list | [0-9] [0-9]?\n";
+    for generated in replies("a grammar", "Write nested lists of numbers.", Some(&Constraint::grammar("lists", grammar)), 60) {
+        let (reply, finish) = finished(generated);
+        if finish == FinishReason::Stop {
+            let list: serde_json::Value = serde_json::from_str(&reply).expect(&reply);
+            assert!(list.is_array(), "{reply}");
+        } else {
+            assert!(reply.starts_with('[') && reply.bytes().all(|byte| b"[],0123456789".contains(&byte)), "{reply}");
+        }
+    }
+}
+
+#[test]
+fn a_bad_grammar_is_an_error() {
+    let Some(loaded) = default_judge("bad grammars") else { return };
+    let deep = format!("root ::= {}\"a\"{}", "(".repeat(5000), ")".repeat(5000));
+    for text in [
+        "root ::= (\"a\"",
+        "root ::= missing",
+        "start ::= \"a\"",
+        "root ::= root \"a\"",
+        "root = \"a\"",
+        "root ::= \"\\q\"",
+        "root ::= *",
+        "root ::= \"a\"{9999999}",
+        &deep,
+    ] {
+        let error =
+            mask::Mask::new(&loaded, &Constraint::grammar("bad", text)).err().unwrap_or_else(|| panic!("{text} was taken"));
+        assert!(error.starts_with("constraint bad: expected"), "{error}");
+    }
+    assert!(mask::Mask::new(&loaded, &Constraint::grammar("good", "root ::= \"a\"")).is_ok());
+}
+
+#[test]
+fn a_reply_that_goes_round_is_ended() {
+    let endless = Constraint::grammar("endless", "root ::= \" no\" root");
+    for generated in replies("going round", "Say no.", Some(&endless), 600) {
+        let (reply, finish) = finished(generated);
+        assert_eq!(finish, FinishReason::Loop);
+        assert!(reply.starts_with(" no no no"), "{reply}");
+    }
+}
+
+#[test]
+fn json_that_reaches_its_limit_is_closed_where_nothing_is_missing() {
+    let story = serde_json::json!({"type": "string", "minLength": 60});
+    let form = |properties: serde_json::Value| {
+        let required: Vec<&String> = properties.as_object().expect("properties").keys().collect();
+        let schema = serde_json::json!({"type": "object", "required": required, "additionalProperties": false});
+        let mut schema = schema.as_object().cloned().expect("an object");
+        schema.insert("properties".into(), properties);
+        Constraint::new("story", schema.into())
+    };
+    let question = "Write a very long story about a dog.";
+    for generated in replies("closing", question, Some(&form(serde_json::json!({"story": story}))), 36) {
+        let (reply, finish) = finished(generated);
+        let value: serde_json::Value = serde_json::from_str(&reply).expect(&reply);
+        assert!(value["story"].as_str().is_some_and(|story| story.len() >= 60), "{reply}");
+        assert_eq!(finish, FinishReason::Closed, "{reply}");
+    }
+    let with_more = form(serde_json::json!({"story": story, "is_true": {"type": "boolean"}}));
+    for generated in replies("closing", question, Some(&with_more), 36) {
+        let (reply, finish) = finished(generated);
+        assert_eq!(finish, FinishReason::Length, "a value is still due, and none is made up: {reply}");
+    }
 }
 
 #[test]

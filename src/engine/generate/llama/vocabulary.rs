@@ -51,7 +51,7 @@ impl LlamaVocabulary {
 
     /// Cells that fast mode keeps free for the reply to a prompt of `n_prompt` tokens.
     #[must_use]
-    pub fn reserve(&self, n_prompt: usize, max_reply_tokens: u32) -> usize {
-        batching(&self.loaded, &self.settings).reserve(n_prompt, max_reply_tokens)
+    pub fn reserve(&self, n_prompt: usize, most_tokens: u32) -> usize {
+        batching(&self.loaded, &self.settings).reserve(n_prompt, most_tokens)
     }
 }

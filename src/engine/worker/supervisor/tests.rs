@@ -149,7 +149,8 @@ impl Bench {
         let submit = |text: &&str| {
             let (done, answer) = oneshot::channel();
             let messages = vec![Message::user(*text)];
-            let job = Job { messages, constraint: None, max_reply_tokens: 9, began: Box::new(|| ()), done };
+            let job =
+                Job { messages, constraint: None, max_reply_tokens: 9, max_reasoning_tokens: None, began: Box::new(|| ()), done };
             assert!(self.events.send(Event::Submitted(job)).is_ok(), "the supervisor lives");
             answer
         };

@@ -46,6 +46,7 @@ fn settings() -> JudgeSettings {
         finding_schema: FindingSchema::Rows,
         reply: ReplyMode::Constrained,
         max_reply_tokens: 100,
+        max_reasoning_tokens: None,
         max_findings: 5,
         max_attempts: 2,
         tolerance_floor_hours: 24.0,
