@@ -238,6 +238,7 @@ impl<B: Backend> Loop<'_, B> {
     fn take_jobs(&mut self, jobs: &Receiver<Job>) -> bool {
         if self.is_idle() {
             let from = Instant::now();
+            self.trace.settle();
             let first = jobs.recv();
             self.trace.engine("idle: no job", from, || json!({}));
             match first {
@@ -459,10 +460,20 @@ impl<B: Backend> Loop<'_, B> {
         }
         self.trace.engine("choose", from, || json!({"sequences": choosers.len()}));
         ended.sort_by_key(|(i, _)| std::cmp::Reverse(*i));
-        for (i, step) in ended {
-            self.prior.absorb(self.slots[i].draft_length.clone());
-            let slot = self.remove(i);
-            slot.trace(&mut self.trace);
+        let ended: Vec<(Slot<B::Reply>, Step)> = ended
+            .into_iter()
+            .map(|(i, step)| {
+                self.prior.absorb(self.slots[i].draft_length.clone());
+                let slot = self.remove(i);
+                slot.trace(&mut self.trace);
+                (slot, step)
+            })
+            .collect();
+        if self.is_idle() {
+            // Whoever gets the last answer may end this process.
+            self.trace.settle();
+        }
+        for (slot, step) in ended {
             slot.answer(step);
         }
     }

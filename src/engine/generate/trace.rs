@@ -1,5 +1,6 @@
 //! A record of what the engine did when, in the format of Chrome's trace viewer (also read by Perfetto): an array of events with
-//! times in microseconds.
+//! times in microseconds. The file is a whole array whenever the engine has nothing to do, so that it can be read although the process
+//! that writes it is ended from outside.
 //!
 //! It holds counts, kinds and job numbers. It must not hold text of prompts or replies, nor names of cases.
 //!
@@ -8,17 +9,22 @@
 
 use serde_json::{Value, json};
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Rows of the picture: what the engine's thread does, and above it a row for each sequence.
 const ENGINE_ROW: u64 = 0;
 
+/// The end of the array.
+const END: &str = "\n]\n";
+
 /// A trace being written; without a file it costs nothing.
 pub struct Trace {
     started: Instant,
     out: Option<BufWriter<File>>,
+    /// Whether the array is ended for now.
+    is_ended: bool,
     named: Vec<u64>,
 }
 
@@ -29,9 +35,9 @@ impl Trace {
     /// A file that cannot be made.
     pub fn start(path: Option<&Path>) -> std::io::Result<Self> {
         let out = path.map(File::create).transpose()?.map(BufWriter::new);
-        let mut trace = Self { started: Instant::now(), out, named: Vec::new() };
-        trace.write("[\n");
-        trace.name_row(ENGINE_ROW, "engine");
+        let mut trace = Self { started: Instant::now(), out, is_ended: false, named: Vec::new() };
+        let row = json!({"ph": "M", "name": "thread_name", "pid": 0, "tid": ENGINE_ROW, "args": {"name": "engine"}});
+        trace.write(|out| write!(out, "[\n{row}"));
         Ok(trace)
     }
 
@@ -74,14 +80,25 @@ impl Trace {
     }
 
     fn event(&mut self, event: &Value) {
-        self.write(&format!("{event},\n"));
+        let back = if std::mem::take(&mut self.is_ended) { END.len() as i64 } else { 0 };
+        self.write(|out| {
+            if back > 0 {
+                out.seek(SeekFrom::Current(-back))?;
+            }
+            write!(out, ",\n{event}")
+        });
+    }
+
+    /// Ends the array, so that the file can be read as it is. Further events go on from there.
+    pub fn settle(&mut self) {
+        if !std::mem::replace(&mut self.is_ended, true) {
+            self.write(|out| out.write_all(END.as_bytes()).and_then(|()| out.flush()));
+        }
     }
 
     /// A trace that can no longer be written is given up; the run matters more.
-    fn write(&mut self, text: &str) {
-        if let Some(out) = &mut self.out
-            && let Err(error) = out.write_all(text.as_bytes())
-        {
+    fn write(&mut self, writing: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>) {
+        if let Some(Err(error)) = self.out.as_mut().map(writing) {
             tracing::warn!("the trace ends here: {error}");
             self.out = None;
         }
@@ -90,14 +107,7 @@ impl Trace {
 
 impl Drop for Trace {
     fn drop(&mut self) {
-        // The closing bracket, after a last event so that no comma is left over.
-        if self.is_on() {
-            let end = json!({"ph": "M", "name": "process_name", "pid": 0, "args": {"name": "assize"}});
-            self.write(&format!("{end}\n]\n"));
-        }
-        if let Some(Err(error)) = self.out.as_mut().map(Write::flush) {
-            tracing::warn!("the end of the trace is missing: {error}");
-        }
+        self.settle();
     }
 }
 
@@ -112,13 +122,16 @@ mod tests {
         let from = Instant::now();
         trace.engine("pass", from, || json!({"tokens": 3}));
         trace.sequence(2, "reply", (from, Instant::now()), || json!({"job": 7}));
+        let read =
+            || -> Vec<Value> { serde_json::from_str(&std::fs::read_to_string(&path).expect("written")).expect("an array") };
+        trace.settle();
+        assert_eq!(read().len(), 4, "readable while it is written");
         trace.sequence(2, "reply", (from, Instant::now()), || json!({"job": 8}));
         drop(trace);
-        let text = std::fs::read_to_string(&path).expect("written");
+        let events = read();
         let _ = std::fs::remove_file(&path);
-        let events: Vec<Value> = serde_json::from_str(&text).expect("an array");
         let names: Vec<&str> = events.iter().filter_map(|event| event["name"].as_str()).collect();
-        assert_eq!(names, ["thread_name", "pass", "thread_name", "reply", "reply", "process_name"]);
+        assert_eq!(names, ["thread_name", "pass", "thread_name", "reply", "reply"]);
         assert_eq!(events[1]["args"]["tokens"], 3);
         assert!(events[3]["ts"].as_f64() <= events[4]["ts"].as_f64());
     }
