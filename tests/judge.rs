@@ -420,7 +420,7 @@ fn every_cache_type_judges_and_keeps_replies_of_its_own() {
         &["--flash-attention", "false"],
         &["--moe-on-cpu", "true"],
     ] {
-        let judged = study.judged(&arguments.join(""), arguments);
+        let judged = study.judged(&arguments.join(""), &[arguments, &["--threads", "1"]].concat());
         assert!(judged.len() == 3 && judged.values().all(|record| record.usage.reply_tokens > 0), "{arguments:?}");
         keys.extend(judged.into_keys());
     }

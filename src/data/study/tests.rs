@@ -302,7 +302,7 @@ fn wrong_engine_keys_are_refused_with_what_was_expected() {
         ("sharing = \"off\"", "expected true or false for sharing in [judge], got \"off\""),
     ] {
         let (_, problems) = engine_of(&format!("{keys}\n"));
-        assert_lines(&problems, &[&format!("study.toml:14: {problem}")]);
+        assert_lines(&problems, &[&format!("study.toml:15: {problem}")]);
     }
 }
 
