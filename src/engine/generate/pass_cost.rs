@@ -6,8 +6,8 @@
 /// What an observation still weighs one pass later; about the last hundred passes count.
 const KEEP: f64 = 0.99;
 
-/// Passes that the guess before any observation stands for.
-const GUESS_WEIGHT: f64 = 4.0;
+/// Passes that each point of the guess stands for.
+const GUESS_WEIGHT: f64 = 1.0;
 
 /// Before any observation: one token takes as long as ten units, each further one three.
 const GUESS: [(f64, f64); 2] = [(1.0, 10.0), (9.0, 34.0)];
