@@ -387,6 +387,10 @@ fn a_plan_says_what_the_run_then_computes() {
     assert_eq!(number(&exact, "prompt_tokens_expected"), number(&exact, "prompt_tokens_submitted"));
     assert_eq!(number(&exact, "kv_a_token"), 12_240);
 
+    let (measured, said) = study.plan("planned", &["--numerics", "fast", "--measure"]);
+    assert!(measured["hours"].as_f64().is_some_and(|hours| hours > 0.0) && said.contains("at most: measured"), "{said}");
+    assert!(!study.folder.join("planned").exists(), "measuring keeps no reply");
+
     let judged = study.judged("planned", &["--numerics", "fast"]);
     let submitted: u64 = judged.values().map(|record| u64::from(record.usage.prompt_tokens)).sum();
     let computed = submitted - judged.values().map(|record| u64::from(record.usage.reused_tokens)).sum::<u64>();

@@ -18,8 +18,11 @@ use std::time::Instant;
 /// Lines of a made-up prompt, some 15 tokens each.
 const LINES: usize = 16;
 
-/// Reply tokens of each prompt in the longer of the two rounds.
-const REPLY_TOKENS: u32 = 33;
+/// Reply tokens of each prompt in the round that counts.
+const REPLY_TOKENS: u32 = 49;
+
+/// No clock is trusted below this.
+const SHORTEST_S: f64 = 1e-3;
 
 /// Most prompts at a time.
 const MOST_TOGETHER: u32 = 8;
@@ -36,23 +39,17 @@ pub fn measure(plan: &Plan, global: &GlobalArgs) -> Result<Speed, Failure> {
         Numerics::Fast => plan.llama.slots.min(MOST_TOGETHER),
     };
     let progress =
-        Progress::start(Counted { doing: "measuring", things: "rounds", total: 3, judge: Some(judge.stats()) }, remarks.quiet);
+        Progress::start(Counted { doing: "measuring", things: "rounds", total: 2, judge: Some(judge.stats()) }, remarks.quiet);
     // The first pass of a process pays for what is set up once.
     round(&*judge, "warm", 1, 2)?;
     progress.one_done();
-    let short = round(&*judge, "short", n_slots, 1)?;
-    progress.one_done();
-    let long = round(&*judge, "long", n_slots, REPLY_TOKENS)?;
+    let measured = round(&*judge, "measured", n_slots, REPLY_TOKENS)?;
     drop(progress);
-    let replies_s = (long.seconds - short.seconds).max(f64::EPSILON);
-    let prompt_rate = short.prompt_tokens / short.seconds;
-    let reply_rate = (long.reply_tokens - short.reply_tokens) / replies_s;
-    if reply_rate > 1e7 {
-        return Err(Failure::new(ExitStatus::Internal, "the measurement was disturbed; try again when the machine is less busy"));
-    }
+    let prompt_rate = measured.prompt_tokens / measured.prompt_s.max(SHORTEST_S);
+    let reply_rate = measured.reply_tokens / measured.reply_s.max(SHORTEST_S);
     let how = format!(
         "measured on {n_slots} made-up prompt(s) of {:.0} tokens at a time, without drafts and almost without sharing",
-        short.prompt_tokens / f64::from(n_slots)
+        measured.prompt_tokens / f64::from(n_slots)
     );
     Ok(Speed::measured(prompt_rate, reply_rate, plan.judge.max_reply_tokens, &how))
 }
@@ -61,7 +58,10 @@ pub fn measure(plan: &Plan, global: &GlobalArgs) -> Result<Speed, Failure> {
 struct Round {
     prompt_tokens: f64,
     reply_tokens: f64,
-    seconds: f64,
+    /// Until the last prompt was computed, few of the reply tokens among them.
+    prompt_s: f64,
+    /// From then on.
+    reply_s: f64,
 }
 
 /// Asks for `n_slots` replies of exactly `n_reply` tokens at a time.
@@ -86,12 +86,13 @@ fn round(judge: &dyn Generator, name: &str, n_slots: u32, n_reply: u32) -> Resul
             reply
         })
         .collect();
-    let (mut prompt_tokens, mut reply_tokens) = (0.0, 0.0);
+    let (mut prompt_tokens, mut reply_tokens, mut prompt_s) = (0.0, 0.0, 0.0_f64);
     for reply in replies {
         match futures::executor::block_on(reply) {
             Ok(Generated::Finished(finished)) => {
                 prompt_tokens += f64::from(finished.usage.prompt_tokens - finished.usage.reused_tokens);
                 reply_tokens += f64::from(finished.usage.reply_tokens);
+                prompt_s = prompt_s.max(finished.timings.prompt_ms / 1e3);
             }
             Ok(Generated::TooLong { reason } | Generated::Crashed { reason } | Generated::Lost { reason }) => {
                 return Err(failed(reason));
@@ -99,5 +100,5 @@ fn round(judge: &dyn Generator, name: &str, n_slots: u32, n_reply: u32) -> Resul
             Ok(Generated::Interrupted) | Err(_) => return Err(failed("its thread ended".into())),
         }
     }
-    Ok(Round { prompt_tokens, reply_tokens, seconds: started.elapsed().as_secs_f64() })
+    Ok(Round { prompt_tokens, reply_tokens, prompt_s, reply_s: started.elapsed().as_secs_f64() - prompt_s })
 }
