@@ -596,3 +596,6 @@ impl<R: Growing> Slot<R> {
         let _ = self.job.done.send(generated);
     }
 }
+
+#[cfg(test)]
+mod tests;
