@@ -507,3 +507,49 @@ fn a_pinned_card_can_be_run() {
     }
     assert_eq!(study.judged("pinned", &["--card", &path("card.toml")]).len(), 3);
 }
+
+/// A batch is answered in its order and form, and again from what is on record.
+#[test]
+fn a_batch_is_answered_in_order_and_again_from_the_store() {
+    let Some(_turn) = turn("answering a batch") else { return };
+    let study = Study::new("answer", 1);
+    let schema =
+        r#"{"type":"object","properties":{"answer":{"enum":["yes","no"]}},"required":["answer"],"additionalProperties":false}"#;
+    let line = |id: &str, field: &str| {
+        format!(
+            "{{\"custom_id\":\"{id}\",\"method\":\"POST\",\"url\":\"/v1/chat/completions\",\"body\":{{\"messages\":[{{\"role\":\"user\",\
+             \"content\":\"Is {id} a fruit?\"}}],\"max_tokens\":12,\"temperature\":0{field}}}}}\n"
+        )
+    };
+    let form =
+        format!(",\"response_format\":{{\"type\":\"json_schema\",\"json_schema\":{{\"name\":\"a\",\"schema\":{schema}}}}}");
+    study.write("batch.jsonl", &[line("pear", &form), line("apple", &form), line("stone", "")].concat());
+    let answer = |out: &str| {
+        let path = |name: &str| study.folder.join(name);
+        let output = Command::new(env!("CARGO_BIN_EXE_assize"))
+            .args(["answer", "--json", "--quiet", "--card", "smollm2-135m-instruct", "--numerics", "fast", "--model-dir"])
+            .arg(models())
+            .arg(path("batch.jsonl"))
+            .arg("--out")
+            .arg(path(out))
+            .arg("--store")
+            .arg(path("answers"))
+            .output()
+            .expect("the program runs");
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        fs::read_to_string(path(out)).expect("results")
+    };
+    let results = answer("first.jsonl");
+    let lines: Vec<serde_json::Value> = results.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(
+        lines.iter().map(|line| line["custom_id"].as_str().expect("an id")).collect::<Vec<_>>(),
+        ["pear", "apple", "stone"]
+    );
+    for line in &lines[..2] {
+        let reply = line["response"]["body"]["choices"][0]["message"]["content"].as_str().expect("a reply");
+        assert!([r#"{"answer":"yes"}"#, r#"{"answer":"no"}"#].contains(&reply), "{reply}");
+    }
+    assert_eq!(study.n_lines("answers"), 3);
+    assert_eq!(answer("again.jsonl"), results);
+    assert_eq!(study.n_lines("answers"), 3, "nothing was computed again");
+}

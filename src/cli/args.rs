@@ -3,10 +3,12 @@
 mod bytes;
 mod determinism;
 mod engine;
+mod judge;
 mod review;
 
 pub use determinism::DeterminismArgs;
 pub use engine::EngineArgs;
+pub use judge::JudgeArgs;
 pub use review::{
     AuditCommand, MatcherCommand, MatcherRatesArgs, MatcherSampleArgs, ReportsArgs, ReviewCommand, ReviewSampleArgs,
     ReviewStatsArgs,
@@ -148,6 +150,13 @@ pub enum Command {
     /// Stores of finished items
     #[command(subcommand, after_help = "Example:\n  assize store verify trial/store")]
     Store(StoreCommand),
+    /// Answer a batch of chat requests (OpenAI-batch format) with a judge on this machine
+    #[command(
+        after_help = "Requests are answered greedily, in the form that response_format asks for, and kept in a store: the same command goes on\n\
+        after an interruption. Fields that would ask for something else are refused.\n\n\
+        Example:\n  assize answer batch.jsonl --card smollm2-135m-instruct --numerics fast --out results.jsonl"
+    )]
+    Answer(AnswerArgs),
     /// Answer the prompts of an `assize run`, which starts this itself, over stdin and stdout
     #[command(hide = true, after_help = "Example:\n  assize run trial    # starts it")]
     Worker,
@@ -158,21 +167,6 @@ pub enum Command {
 pub struct StudyArgs {
     /// Study folder, or its manifest
     pub study: PathBuf,
-    /// Folder of the weight files; overrides judge.model_dir
-    #[arg(long, value_name = "DIR")]
-    pub model_dir: Option<PathBuf>,
-    /// Model card by name or path; overrides judge.card
-    #[arg(long, value_name = "CARD")]
-    pub card: Option<String>,
-    /// Overrides judge.numerics
-    #[arg(long, value_parser = parse_numerics, value_name = "exact|fast")]
-    pub numerics: Option<Numerics>,
-    /// Games decoded together in fast mode; overrides judge.slots
-    #[arg(long)]
-    pub slots: Option<u32>,
-    /// Threads of the judge; overrides judge.threads (default: the cores of this machine)
-    #[arg(long)]
-    pub threads: Option<u32>,
     /// Store folder; overrides store.dir
     #[arg(long, value_name = "DIR")]
     pub store: Option<PathBuf>,
@@ -182,11 +176,23 @@ pub struct StudyArgs {
     /// Keep report, event, evidence and rationale text out of the results
     #[arg(long)]
     pub no_text: bool,
-    /// Write what the engine did when, for Chrome's trace viewer or Perfetto; it holds no text
-    #[arg(long, value_name = "FILE")]
-    pub trace: Option<PathBuf>,
     #[command(flatten)]
-    pub engine: EngineArgs,
+    pub judge: JudgeArgs,
+}
+
+/// A batch of prompts, and who answers it.
+#[derive(Debug, ClapArgs)]
+pub struct AnswerArgs {
+    /// The requests, one a line, as `assize requests` writes them
+    pub batch: PathBuf,
+    /// File for the results, one a line, in the order of the requests
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+    /// Store folder (default: the file of results with `.store` added)
+    #[arg(long, value_name = "DIR")]
+    pub store: Option<PathBuf>,
+    #[command(flatten)]
+    pub judge: JudgeArgs,
 }
 
 /// What is evaluated, against what, and how.

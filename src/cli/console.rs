@@ -66,9 +66,18 @@ impl From<StoreError> for Failure {
 impl From<crate::pipelines::gavel::JudgeError> for Failure {
     fn from(error: crate::pipelines::gavel::JudgeError) -> Self {
         use crate::pipelines::gavel::JudgeError;
+        match error {
+            JudgeError::Engine(error) => error.into(),
+            JudgeError::Prompt(_) => Self::new(ExitStatus::Verification, error),
+            _ => Self::new(ExitStatus::Internal, error),
+        }
+    }
+}
+
+impl From<GenerateError> for Failure {
+    fn from(error: GenerateError) -> Self {
         let status = match &error {
-            JudgeError::Prompt(_) => ExitStatus::Verification,
-            JudgeError::Engine(GenerateError::Interrupted) => ExitStatus::Interrupted,
+            GenerateError::Interrupted => ExitStatus::Interrupted,
             _ => ExitStatus::Internal,
         };
         Self::new(status, error)

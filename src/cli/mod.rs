@@ -4,6 +4,7 @@
 mod args;
 mod commands;
 mod console;
+mod judge_plan;
 mod progress;
 mod resolve;
 mod results;

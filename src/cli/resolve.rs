@@ -2,24 +2,19 @@
 
 use super::args::StudyArgs;
 use super::console::{Failure, Remarks};
+use super::judge_plan::JudgePlan;
 use super::results;
-use crate::data::study::{EngineSection, PartialGames, UndecidedGames};
+use crate::data::study::{PartialGames, UndecidedGames};
 use crate::data::{Numerics, Study};
-use crate::engine::generate::llama::{LlamaSettings, gpus};
-use crate::engine::{EngineIdentity, ModelIdentity};
+use crate::engine::EngineIdentity;
 use crate::measure::points::EmptyGames;
 use crate::measure::rubric::Scheme;
-use crate::models::{ModelCard, ModelKind};
 use crate::pipelines::gavel::{Docket, Game, JudgeSettings, ScoringSettings, games};
 use crate::pipelines::intake;
 use crate::prompts::Prompt;
 use crate::report::Table;
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
-use std::time::Duration;
-
-/// Most games decoded together: llama.cpp counts at most 256 sequences, a few of which hold finished prompts.
-pub const MOST_SLOTS: u32 = 248;
+use std::path::{Path, PathBuf};
 
 /// A study ready to be judged.
 pub struct Plan {
@@ -27,31 +22,15 @@ pub struct Plan {
     pub docket: Docket,
     pub games: Vec<Game>,
     pub prompt: Prompt,
-    pub card: ModelCard,
-    pub model_dir: PathBuf,
+    pub judged_by: JudgePlan,
     pub judge: JudgeSettings,
     pub scoring: ScoringSettings,
-    pub llama: LlamaSettings,
-    /// Without a token for so long the judge counts as hung.
-    pub hang_timeout: Duration,
     pub store_dir: PathBuf,
     pub results_dir: PathBuf,
     pub no_text: bool,
     pub intake: Table,
     /// Cases that take no part, with the reason.
     pub left_out: Vec<String>,
-}
-
-impl Plan {
-    /// Which weights are asked.
-    pub fn model(&self) -> ModelIdentity {
-        ModelIdentity::of(&self.card)
-    }
-
-    /// The engine's part of the item key; a served model's engine is unknown.
-    pub fn engine(&self) -> Option<EngineIdentity> {
-        self.card.served.is_none().then(|| self.llama.identity())
-    }
 }
 
 /// Loads the study of `args`.
@@ -72,43 +51,14 @@ pub fn resolve(args: &StudyArgs, remarks: Remarks) -> Result<Plan, Failure> {
 pub fn plan(args: &StudyArgs, mut study: Study) -> Result<Plan, Failure> {
     let root = study.root().to_path_buf();
     let manifest = study.manifest.clone();
-    let card_base = if args.card.is_some() { PathBuf::new() } else { root.clone() };
-    let card =
-        ModelCard::find(args.card.as_deref().unwrap_or(&manifest.judge.card), &card_base).map_err(Failure::verification)?;
-    if card.kind != ModelKind::Judge {
-        return Err(Failure::usage(format_args!(
-            "model card `{}` is an encoder, a judge is needed; see `assize models list`",
-            card.name
-        )));
-    }
-    card.require_pinned().map_err(Failure::verification)?;
+    let base = if args.judge.card.is_some() { Path::new("") } else { &root };
+    let judged_by = JudgePlan::new(&args.judge, &manifest.judge, base, &root)?;
     let prompt = Prompt::find(&manifest.judge.prompt, &root).map_err(Failure::verification)?;
-    let model_dir = match (&args.model_dir, &manifest.judge.model_dir) {
-        (Some(dir), _) => dir.clone(),
-        (None, Some(dir)) => root.join(dir),
-        (None, None) => PathBuf::from(".models"),
-    };
-    let cores = std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX));
-    // A served judge is held elsewhere: what this machine has is nothing to it.
-    let (engine, gpus) = match &card.served {
-        Some(_) => (EngineSection::default(), Vec::new()),
-        None => (args.engine.over(manifest.judge.engine.clone()), gpus().map_err(Failure::verification)?),
-    };
-    let mut llama = LlamaSettings::new(
-        args.numerics.unwrap_or(manifest.judge.numerics),
-        manifest.judge.context_tokens.or(card.context_tokens).unwrap_or_default(),
-        within("slots", 1..=MOST_SLOTS, args.slots.unwrap_or(manifest.judge.slots))?,
-        within("threads", 1..=512, args.threads.or(manifest.judge.threads).unwrap_or(cores.min(512)))?,
-        &engine,
-        &gpus,
-    )
-    .map_err(Failure::usage)?;
-    llama.trace.clone_from(&args.trace);
     let judge = JudgeSettings {
         finding_schema: manifest.judge.finding_schema,
         reply: manifest.judge.reply,
         max_reply_tokens: manifest.judge.max_reply_tokens,
-        max_reasoning_tokens: card.reasoning_tokens(manifest.judge.max_reasoning_tokens).map_err(Failure::usage)?,
+        max_reasoning_tokens: judged_by.card.reasoning_tokens(manifest.judge.max_reasoning_tokens).map_err(Failure::usage)?,
         max_findings: manifest.judge.max_findings,
         max_attempts: manifest.judge.max_attempts,
         tolerance_floor_hours: manifest.scoring.tolerance_floor_hours,
@@ -151,12 +101,9 @@ pub fn plan(args: &StudyArgs, mut study: Study) -> Result<Plan, Failure> {
         games: games(&docket, judge.seed),
         docket,
         prompt,
-        card,
-        model_dir,
+        judged_by,
         judge,
         scoring,
-        llama,
-        hang_timeout: Duration::from_secs(manifest.judge.hang_timeout_s.into()),
         store_dir,
         results_dir,
         no_text: args.no_text || manifest.results.no_text,
@@ -181,7 +128,7 @@ fn engine_shown(engine: &EngineIdentity) -> String {
     shown
 }
 
-fn within(name: &str, range: RangeInclusive<u32>, n: u32) -> Result<u32, Failure> {
+pub(super) fn within(name: &str, range: RangeInclusive<u32>, n: u32) -> Result<u32, Failure> {
     if range.contains(&n) {
         return Ok(n);
     }
@@ -191,7 +138,7 @@ fn within(name: &str, range: RangeInclusive<u32>, n: u32) -> Result<u32, Failure
 /// The settings that decide the results, for people.
 pub fn settings_shown(plan: &Plan) -> Vec<(String, String)> {
     let mut shown: Vec<(&str, String)> = vec![
-        ("model card", plan.card.name.clone()),
+        ("model card", plan.judged_by.card.name.clone()),
         ("prompt", format!("{} (sha256 {})", plan.prompt.id(), &plan.prompt.id().sha256[..12])),
         ("finding schema", plan.judge.finding_schema.to_string()),
         ("reply", plan.judge.reply.to_string()),
@@ -223,17 +170,23 @@ pub fn settings_shown(plan: &Plan) -> Vec<(String, String)> {
     if let Some(n) = plan.judge.max_reasoning_tokens {
         shown.push(("most reasoning tokens", n.to_string()));
     }
-    match (&plan.card.served, plan.engine()) {
+    match (&plan.judged_by.card.served, plan.judged_by.engine()) {
         (Some(served), _) => shown.push(("served model", format!("{}, revision {}", served.model, served.revision))),
         (None, engine) => {
             shown.push((
                 "weights",
-                plan.card.files.iter().map(|file| format!("sha256 {}", &file.sha256[..12])).collect::<Vec<_>>().join(", "),
+                plan.judged_by
+                    .card
+                    .files
+                    .iter()
+                    .map(|file| format!("sha256 {}", &file.sha256[..12]))
+                    .collect::<Vec<_>>()
+                    .join(", "),
             ));
             if let Some(engine) = engine {
                 shown.push(("numerics", if engine.numerics == Numerics::Exact { "exact" } else { "fast" }.into()));
                 shown.push(("engine", format!("{} on {}, {}", engine.backend, engine.device_class, engine.version)));
-                shown.push(("context tokens", plan.llama.context_tokens.to_string()));
+                shown.push(("context tokens", plan.judged_by.llama.context_tokens.to_string()));
                 shown.push(("engine settings", engine_shown(&engine)));
             }
         }

@@ -26,10 +26,11 @@ pub fn run(args: &StudyArgs, as_json: bool, remarks: Remarks) -> Result<ExitStat
     let warnings = study.warnings.clone();
     let plan = resolve::plan(args, study)?;
     // A missing model stops no check: it can be fetched while the study is mended.
-    let model = if plan.card.served.is_some() {
+    let model = if plan.judged_by.card.served.is_some() {
         "served elsewhere".to_string()
     } else {
-        locate(&plan.card, &plan.model_dir).map_or_else(|error| error.to_string(), |_| "files are here".to_string())
+        locate(&plan.judged_by.card, &plan.judged_by.model_dir)
+            .map_or_else(|error| error.to_string(), |_| "files are here".to_string())
     };
     if as_json {
         let settings: serde_json::Map<String, Value> =
@@ -62,7 +63,7 @@ pub fn run(args: &StudyArgs, as_json: bool, remarks: Remarks) -> Result<ExitStat
         plan.docket.reports.len(),
         plan.docket.sources.len(),
         plan.games.len(),
-        plan.card.name,
+        plan.judged_by.card.name,
     ))?;
     Ok(ExitStatus::Ok)
 }
@@ -93,7 +94,7 @@ fn card_and_prompt_problems(args: &StudyArgs) -> Vec<Problem> {
     let mut add = |key: &str, what: String| {
         problems.push(Problem::error(&path, line(key), format!("judge.{key}: {what}"), "correct the name or the file"));
     };
-    if let (None, Some(card)) = (&args.card, name("card"))
+    if let (None, Some(card)) = (&args.judge.card, name("card"))
         && let Err(error) = ModelCard::find(card, root)
     {
         add("card", error.to_string());

@@ -2,7 +2,6 @@
 
 use crate::cli::console::Failure;
 use crate::cli::resolve::Plan;
-use crate::data::Numerics;
 use crate::engine::generate::Generator;
 use crate::engine::{Engine, GenerateError};
 use crate::pipelines::gavel::{Game, GameOutcome, JudgeError, judge};
@@ -13,20 +12,12 @@ use std::sync::atomic::AtomicBool;
 
 /// An engine for `plan` over `store`; without `generator`, unknown items become pending.
 pub fn engine(plan: &Plan, store: &Arc<Store>, generator: Option<Box<dyn Generator>>, stop: Arc<AtomicBool>) -> Engine {
-    Engine::new(Arc::clone(store), plan.model(), plan.engine(), generator, stop)
+    Engine::new(Arc::clone(store), plan.judged_by.model(), plan.judged_by.engine(), generator, stop)
 }
 
 /// Judges every game, `on_done` after each; outcomes in the order of the games.
 pub fn judge_all(plan: &Plan, engine: &Engine, on_done: &dyn Fn()) -> Result<Vec<GameOutcome>, Failure> {
     judge_games(plan, engine, &plan.games, on_done)
-}
-
-/// Games that are before the engine at a time: enough that it sees which prompts belong together.
-pub fn n_in_flight(plan: &Plan) -> usize {
-    match plan.llama.numerics {
-        Numerics::Exact => 2,
-        Numerics::Fast => 64 + 4 * plan.llama.slots as usize,
-    }
 }
 
 /// Judges some of the plan's `games`, `on_done` after each; outcomes in their order.
@@ -41,7 +32,7 @@ pub fn judge_games(plan: &Plan, engine: &Engine, games: &[Game], on_done: &dyn F
                 other => other.map(Some),
             }
         })
-        .buffered(n_in_flight(plan))
+        .buffered(plan.judged_by.n_in_flight())
         .try_collect::<Vec<Option<GameOutcome>>>();
     let outcomes = futures::executor::block_on(games)?.into_iter().collect::<Option<Vec<_>>>();
     Ok(outcomes.ok_or(JudgeError::Engine(GenerateError::Interrupted))?)

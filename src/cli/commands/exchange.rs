@@ -31,7 +31,7 @@ pub fn requests(args: &StudyArgs, index: Option<&Path>, remarks: Remarks) -> Res
     let store = Arc::new(Store::open(&plan.store_dir)?);
     remarks.store(store.open_report());
     let items = pending(&plan, &store)?;
-    let model = plan.card.served.as_ref().map_or(plan.card.name.as_str(), |served| served.model.as_str());
+    let model = plan.judged_by.card.served.as_ref().map_or(plan.judged_by.card.name.as_str(), |served| served.model.as_str());
     // The index first: a reader of the prompts may go away early.
     if let Some(path) = index {
         write_index(path, &items)?;

@@ -1,5 +1,6 @@
 //! One file a command.
 
+mod answer;
 mod audit;
 mod check;
 mod docket;
@@ -12,7 +13,9 @@ mod models;
 mod plan;
 mod review;
 mod run;
+mod run_record;
 mod stages;
+mod start_judge;
 mod store;
 mod worker;
 
@@ -38,6 +41,7 @@ pub fn run(args: &Args) -> Result<ExitStatus, Failure> {
         Command::Audit(command) => audit::run(command, &args.global),
         Command::Models(command) => models::run(command, json, remarks),
         Command::Store(command) => store::run(command, json, remarks),
+        Command::Answer(answer) => answer::run(answer, &args.global),
         Command::Worker => worker::run(),
     }
 }

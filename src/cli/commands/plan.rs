@@ -10,7 +10,8 @@ mod probe;
 
 use crate::cli::args::{GlobalArgs, StudyArgs};
 use crate::cli::console::{Failure, Remarks};
-use crate::cli::resolve::{self, MOST_SLOTS, Plan};
+use crate::cli::judge_plan::MOST_SLOTS;
+use crate::cli::resolve::{self, Plan};
 use crate::data::Numerics;
 use crate::engine::generate::llama::LlamaVocabulary;
 use crate::engine::generate::slots_that_fit;
@@ -28,7 +29,7 @@ pub fn run(args: &StudyArgs, memory: Option<u64>, measure: bool, global: &Global
     let store = Arc::new(Store::open_read_only_or_empty(&plan.store_dir)?);
     remarks.store(store.open_report());
     let vocabulary = vocabulary(&plan)?;
-    let record = RunRecord::newest(&plan.store_dir, &plan.model(), plan.engine().as_ref());
+    let record = RunRecord::newest(&plan.store_dir, &plan.judged_by.model(), plan.judged_by.engine().as_ref());
     let supposed = record.as_ref().map_or(plan.judge.max_reply_tokens as usize, RunRecord::reply_tokens_an_item);
     let counts = Counts::of(&plan, &store, vocabulary.as_ref().ok(), supposed, remarks)?;
     let mut said = Said::default();
@@ -53,12 +54,14 @@ pub fn run(args: &StudyArgs, memory: Option<u64>, measure: bool, global: &Global
 
 /// The judge's vocabulary, or why there is none here. A file that is not the card's is a failure.
 fn vocabulary(plan: &Plan) -> Result<Result<LlamaVocabulary, String>, Failure> {
-    if let Some(served) = &plan.card.served {
+    if let Some(served) = &plan.judged_by.card.served {
         return Ok(Err(format!("{} is served elsewhere; only its server can count its tokens", served.model)));
     }
-    match locate(&plan.card, &plan.model_dir) {
+    match locate(&plan.judged_by.card, &plan.judged_by.model_dir) {
         Err(error) => Ok(Err(error.to_string())),
-        Ok(files) => Ok(Ok(LlamaVocabulary::open(&plan.card, &files, &plan.llama).map_err(Failure::verification)?)),
+        Ok(files) => {
+            Ok(Ok(LlamaVocabulary::open(&plan.judged_by.card, &files, &plan.judged_by.llama).map_err(Failure::verification)?))
+        }
     }
 }
 
@@ -80,19 +83,19 @@ fn say_tokens(plan: &Plan, tokens: &Tokens, supposed: usize, is_seen: bool, said
     said.count("longest_prompt", tokens.volume.longest(), "tokens");
     said.count("prompts_too_long", tokens.too_long, "items");
     said.explain("prompt_tokens_least: every beginning that prompts share computed once");
-    said.explain(match plan.llama.numerics {
+    said.explain(match plan.judged_by.llama.numerics {
         Numerics::Exact => "prompt_tokens_expected: exact numerics computes every prompt as a whole".to_string(),
         Numerics::Fast => format!(
             "prompt_tokens_expected: fast numerics with {} slots and {} cells, replies of {supposed} passes ({})",
-            plan.llama.slots,
-            plan.llama.kv_cells,
+            plan.judged_by.llama.slots,
+            plan.judged_by.llama.kv_cells,
             if is_seen { "as in the newest run" } else { "max_reply_tokens: no run is on record" },
         ),
     });
     if tokens.too_long > 0 {
         said.explain(format!(
             "prompts_too_long: prompt and max_reply_tokens are more than the context of {} tokens; they are refused and not counted",
-            plan.llama.context_tokens
+            plan.judged_by.llama.context_tokens
         ));
     }
 }
@@ -104,7 +107,7 @@ fn say_memory(
     asked: Option<u64>,
     said: &mut Said,
 ) -> Result<(), Failure> {
-    let model_bytes: u64 = plan.card.files.iter().map(|file| file.bytes).sum();
+    let model_bytes: u64 = plan.judged_by.card.files.iter().map(|file| file.bytes).sum();
     said.bytes("model", model_bytes);
     let shape = match vocabulary.kv_shape() {
         Ok(shape) => shape,
@@ -113,14 +116,14 @@ fn say_memory(
             return Ok(());
         }
     };
-    let a_token = shape.bytes_a_token(plan.llama.kv_type);
+    let a_token = shape.bytes_a_token(plan.judged_by.llama.kv_type);
     let a_sequence = a_token * (tokens.volume.longest() as u64 + u64::from(plan.judge.max_reply_tokens));
     said.bytes("kv_a_token", a_token);
     said.bytes("kv_a_sequence", a_sequence);
-    said.bytes("kv_cache", a_token * u64::from(plan.llama.kv_cells));
+    said.bytes("kv_cache", a_token * u64::from(plan.judged_by.llama.kv_cells));
     said.explain(format!(
         "kv_a_token: {} layers x {} heads x ({} + {}) numbers as {}; kv_a_sequence: longest prompt and max_reply_tokens; kv_cache: {} cells",
-        shape.n_layers, shape.n_heads, shape.key_length, shape.value_length, plan.llama.kv_type, plan.llama.kv_cells
+        shape.n_layers, shape.n_heads, shape.key_length, shape.value_length, plan.judged_by.llama.kv_type, plan.judged_by.llama.kv_cells
     ));
     if !shape.heads_stated {
         said.explain(
@@ -137,7 +140,7 @@ fn say_memory(
             "kv_a_token: some layers keep a recurrent state, which is not counted and comes on top for every slot; prompts are not shared",
         );
     }
-    let (bytes, source) = memory::of(asked, &plan.llama.placement)?;
+    let (bytes, source) = memory::of(asked, &plan.judged_by.llama.placement)?;
     said.bytes("memory", bytes);
     said.explain(format!("memory: {source}"));
     if a_sequence > 0 && tokens.volume.n_prompts() > 0 {
@@ -145,9 +148,9 @@ fn say_memory(
         said.count("slots_that_fit", usize::try_from(fit).unwrap_or(usize::MAX), "slots");
         said.explain(format!(
             "slots_that_fit: sequences of the longest prompt, nothing shared, beside all weights; buffers of a pass come on top; {}",
-            match plan.llama.numerics {
+            match plan.judged_by.llama.numerics {
                 Numerics::Exact => "exact numerics has one sequence".to_string(),
-                Numerics::Fast => format!("slots is {}, and at most {MOST_SLOTS}", plan.llama.slots),
+                Numerics::Fast => format!("slots is {}, and at most {MOST_SLOTS}", plan.judged_by.llama.slots),
             }
         ));
     }

@@ -1,18 +1,14 @@
 //! `assize run`: judge, score, rank, report.
 
 use super::docket::{engine, judge_all};
-use super::worker;
+use super::run_record::{keep_run_record, say_speed};
+use super::start_judge::start_judge;
 use crate::cli::args::{GlobalArgs, StudyArgs};
 use crate::cli::console::{Failure, Remarks};
 use crate::cli::progress::{Counted, Progress};
 use crate::cli::resolve::{self, Plan};
 use crate::cli::{results, signals};
-use crate::engine::StatsSnapshot;
-use crate::engine::generate::Generator;
-use crate::engine::generate::llama::LlamaSettings;
-use crate::engine::worker::{Supervision, WorkerError, WorkerJudge};
 use crate::error::ExitStatus;
-use crate::models::{locate, verify_hashes};
 use crate::pipelines::gavel::{
     GameOutcome, GameStatus, PageFacts, error_profile_shown, figures, leaderboard_shown, notices, page, score, tables,
 };
@@ -20,8 +16,7 @@ use crate::report::Table;
 use crate::store::Store;
 use serde_json::{Value, json};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 pub fn run(args: &StudyArgs, no_engine: bool, global: &GlobalArgs) -> Result<ExitStatus, Failure> {
     let remarks = Remarks { quiet: global.quiet };
@@ -37,11 +32,13 @@ pub fn run(args: &StudyArgs, no_engine: bool, global: &GlobalArgs) -> Result<Exi
     let stop = signals::stop_flag(remarks.quiet).map_err(|error| Failure::new(ExitStatus::Internal, error))?;
     let store = Arc::new(Store::open(&plan.store_dir)?);
     remarks.store(store.open_report());
-    let served = plan.card.served.is_some();
+    let served = plan.judged_by.card.served.is_some();
     if served && !no_engine {
-        remarks.say(format_args!("note: {} is served elsewhere; this run scores the replies on record", plan.card.name));
+        remarks
+            .say(format_args!("note: {} is served elsewhere; this run scores the replies on record", plan.judged_by.card.name));
     }
-    let generator = if no_engine || served { None } else { Some(start_judge(&plan, plan.llama.clone(), &stop, global)?) };
+    let generator =
+        if no_engine || served { None } else { Some(start_judge(&plan.judged_by, plan.judged_by.llama.clone(), &stop, global)?) };
     results::prepare(&plan.results_dir)?;
     let engine = engine(&plan, &store, generator, stop);
     let started = Instant::now();
@@ -58,7 +55,7 @@ pub fn run(args: &StudyArgs, no_engine: bool, global: &GlobalArgs) -> Result<Exi
     let stats = engine.stats().snapshot();
     if stats.items_computed > 0 {
         say_speed(stats, wall, remarks);
-        keep_run_record(&plan, stats, wall, remarks);
+        keep_run_record(&plan.judged_by, &plan.store_dir, stats, wall, remarks);
     }
     let scores = score(&plan.docket, &outcomes, &plan.scoring)?;
     let mut tables = tables(&plan.docket, &outcomes, &scores, plan.no_text)?;
@@ -68,7 +65,7 @@ pub fn run(args: &StudyArgs, no_engine: bool, global: &GlobalArgs) -> Result<Exi
     let figures = figures(&plan.docket, &scores)?;
     let facts = PageFacts {
         study: plan.name.clone(),
-        judge: plan.card.name.clone(),
+        judge: plan.judged_by.card.name.clone(),
         judge_lines: judge_lines(&plan),
         settings: settings.clone(),
         intake: plan.intake.clone(),
@@ -91,75 +88,13 @@ pub fn run(args: &StudyArgs, no_engine: bool, global: &GlobalArgs) -> Result<Exi
     Ok(if all_ok { ExitStatus::Ok } else { ExitStatus::FailedItems })
 }
 
-/// Starts the judge of `plan` with `settings` in a process of its own.
-pub(super) fn start_judge(
-    plan: &Plan,
-    settings: LlamaSettings,
-    stop: &Arc<AtomicBool>,
-    global: &GlobalArgs,
-) -> Result<Box<dyn Generator>, Failure> {
-    let remarks = Remarks { quiet: global.quiet };
-    let files = locate(&plan.card, &plan.model_dir).map_err(Failure::verification)?;
-    let bytes: u64 = plan.card.files.iter().map(|file| file.bytes).sum();
-    remarks.say(format_args!("loading {} ({:.1} GB) from {}", plan.card.name, bytes as f64 / 1e9, plan.model_dir.display()));
-    verify_hashes(&files, &plan.model_dir, true).map_err(Failure::verification)?;
-    let supervision = Supervision {
-        arguments: worker::arguments(global.log.as_deref()),
-        hang_timeout: plan.hang_timeout,
-        say: Box::new(move |restart| remarks.say(format_args!("warning: {restart}"))),
-    };
-    let judge = WorkerJudge::start(&plan.card, &files, settings, supervision, Arc::clone(stop)).map_err(|error| match error {
-        WorkerError::Load { .. } => Failure::verification(error),
-        WorkerError::Start { .. } | WorkerError::Ended { .. } => Failure::new(ExitStatus::Internal, error),
-    })?;
-    Ok(Box::new(judge))
-}
-
 fn judge_lines(plan: &Plan) -> Vec<String> {
-    match &plan.card.served {
+    match &plan.judged_by.card.served {
         Some(served) => vec![format!("served as {}, revision {}", served.model, served.revision)],
         None => vec![
-            format!("{}, {}", plan.card.architecture, plan.card.licence),
-            format!("greedy decoding, {} numerics", plan.llama.numerics),
+            format!("{}, {}", plan.judged_by.card.architecture, plan.judged_by.card.licence),
+            format!("greedy decoding, {} numerics", plan.judged_by.llama.numerics),
         ],
-    }
-}
-
-fn say_speed(stats: StatsSnapshot, wall: Duration, remarks: Remarks) {
-    let seconds = wall.as_secs_f64();
-    remarks.say(format_args!(
-        "judged {} items in {seconds:.1} s ({} more were on record): {} prompt tokens, {} of them shared ({:.0}%), {} reply tokens \
-         in {:.2} passes each; {:.0} tokens computed a second",
-        stats.items_computed,
-        stats.items_replayed,
-        stats.prompt_tokens,
-        stats.reused_tokens,
-        100.0 * stats.reused_tokens as f64 / (stats.prompt_tokens as f64).max(1.0),
-        stats.reply_tokens,
-        stats.reply_passes as f64 / (stats.reply_tokens as f64).max(1.0),
-        stats.tokens_passed as f64 / seconds.max(1e-3),
-    ));
-}
-
-/// Times and token counts of this run, beside the store: results hold none, so that they can be compared.
-fn keep_run_record(plan: &Plan, stats: StatsSnapshot, wall: Duration, remarks: Remarks) {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let folder = plan.store_dir.join("runs");
-    let record = json!({
-        "ended_unix_s": now.as_secs(),
-        "wall_s": wall.as_secs_f64(),
-        "games": plan.games.len(),
-        "threads": plan.llama.threads,
-        "slots": plan.llama.slots,
-        "model": plan.model(),
-        "engine": plan.engine(),
-        "stats": stats,
-    });
-    let written = std::fs::create_dir_all(&folder).and_then(|()| {
-        std::fs::write(folder.join(format!("{}-{}.json", now.as_secs(), std::process::id())), format!("{record:#}\n"))
-    });
-    if let Err(error) = written {
-        remarks.say(format_args!("note: times of this run were not kept: {}: {error}", folder.display()));
     }
 }
 

@@ -1,9 +1,9 @@
 //! `assize audit determinism`: a sample of games judged in every setting, each with a store of its own, and what differs from exact
 //! mode.
 
-use crate::cli::args::{DeterminismArgs, GlobalArgs, StudyArgs};
+use crate::cli::args::{DeterminismArgs, GlobalArgs, JudgeArgs, StudyArgs};
 use crate::cli::commands::docket::{engine, judge_all};
-use crate::cli::commands::{handout, run::start_judge};
+use crate::cli::commands::{handout, start_judge::start_judge};
 use crate::cli::console::{Failure, Remarks};
 use crate::cli::progress::{Counted, Progress};
 use crate::cli::resolve::{self, Plan};
@@ -21,7 +21,7 @@ use std::sync::atomic::AtomicBool;
 pub fn run(args: &DeterminismArgs, global: &GlobalArgs) -> Result<ExitStatus, Failure> {
     let remarks = Remarks { quiet: global.quiet };
     let (mut plan, seed) = plan(args, remarks)?;
-    let base = plan.llama.clone();
+    let base = plan.judged_by.llama.clone();
     let stop = signals::stop_flag(remarks.quiet).map_err(|error| Failure::new(ExitStatus::Internal, error))?;
     results::prepare(&plan.results_dir)?;
     let mut audited = settings(&args.widths)
@@ -63,10 +63,13 @@ pub fn run(args: &DeterminismArgs, global: &GlobalArgs) -> Result<ExitStatus, Fa
 fn plan(args: &DeterminismArgs, remarks: Remarks) -> Result<(Plan, u64), Failure> {
     let mut study_args = StudyArgs {
         study: args.study.clone(),
-        model_dir: args.model_dir.clone(),
-        card: args.card.clone(),
-        threads: args.threads,
         no_text: true,
+        judge: JudgeArgs {
+            model_dir: args.model_dir.clone(),
+            card: args.card.clone(),
+            threads: args.threads,
+            ..JudgeArgs::default()
+        },
         ..StudyArgs::default()
     };
     let study = resolve::load_study(&study_args, remarks)?;
@@ -77,10 +80,10 @@ fn plan(args: &DeterminismArgs, remarks: Remarks) -> Result<(Plan, u64), Failure
     study_args.store = Some(out.join("store"));
     study_args.results = Some(out);
     let mut plan = resolve::plan(&study_args, study)?;
-    if plan.card.served.is_some() {
+    if plan.judged_by.card.served.is_some() {
         return Err(Failure::usage(format_args!(
             "model card `{}` is served elsewhere; this audit compares settings of a judge on this machine: name one with --card",
-            plan.card.name
+            plan.judged_by.card.name
         )));
     }
     let seed = args.seed.unwrap_or(plan.judge.seed);
@@ -101,7 +104,7 @@ fn refuse_own(out: &Path, own: &[PathBuf]) -> Result<(), Failure> {
 
 /// Makes `plan` judge in `setting`.
 fn aim(plan: &mut Plan, base: &LlamaSettings, setting: &Setting) {
-    plan.llama = LlamaSettings {
+    plan.judged_by.llama = LlamaSettings {
         numerics: setting.numerics,
         slots: setting.slots,
         drafts: setting.drafts,
@@ -173,7 +176,7 @@ impl Audited {
         global: &GlobalArgs,
         on_done: &dyn Fn(),
     ) -> Result<Vec<GameOutcome>, Failure> {
-        let judge = start_judge(plan, plan.llama.clone(), stop, global)?;
+        let judge = start_judge(&plan.judged_by, plan.judged_by.llama.clone(), stop, global)?;
         let outcomes = judge_all(plan, &engine(plan, &self.store, Some(judge), Arc::clone(stop)), on_done);
         self.store.sync()?;
         outcomes

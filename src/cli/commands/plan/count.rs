@@ -1,6 +1,6 @@
 //! The items of a study and the tokens of those that are pending, case by case.
 
-use crate::cli::commands::docket::{engine, judge_games, n_in_flight};
+use crate::cli::commands::docket::{engine, judge_games};
 use crate::cli::console::{Failure, Remarks};
 use crate::cli::progress::{Counted, Progress};
 use crate::cli::resolve::Plan;
@@ -46,7 +46,7 @@ impl Counts {
     ) -> Result<Self, Failure> {
         let engine = engine(plan, store, None, Arc::default());
         let mut counts = Self { games: plan.games.len(), tokens: vocabulary.map(|_| Tokens::default()), ..Self::default() };
-        let mut dry_run = vocabulary.and_then(|vocabulary| vocabulary.dry_run(n_in_flight(plan), n_reply));
+        let mut dry_run = vocabulary.and_then(|vocabulary| vocabulary.dry_run(plan.judged_by.n_in_flight(), n_reply));
         let mut seen = HashSet::new();
         let progress =
             Progress::start(Counted { doing: "planning", things: "games", total: plan.games.len(), judge: None }, remarks.quiet);
@@ -63,7 +63,7 @@ impl Counts {
                         .tokenize(&item.request.messages)
                         .map_err(|error| Failure::new(ExitStatus::Verification, error))?;
                     let max_reply = most_tokens(item.request.max_reply_tokens, item.request.max_reasoning_tokens);
-                    if prompt.len() + max_reply as usize > plan.llama.context_tokens as usize {
+                    if prompt.len() + max_reply as usize > plan.judged_by.llama.context_tokens as usize {
                         tokens.too_long += 1;
                         continue;
                     }

@@ -61,10 +61,10 @@ impl RunRecord {
              run of this judge with these settings ({} items in {:.0} s)",
             self.items, self.wall_s
         );
-        if (self.slots, self.threads) != (plan.llama.slots.into(), plan.llama.threads.into()) {
+        if (self.slots, self.threads) != (plan.judged_by.llama.slots.into(), plan.judged_by.llama.threads.into()) {
             basis += &format!(
                 ", which had {} slots and {} threads, not {} and {}",
-                self.slots, self.threads, plan.llama.slots, plan.llama.threads
+                self.slots, self.threads, plan.judged_by.llama.slots, plan.judged_by.llama.threads
             );
         }
         Speed { prompt_rate: rate, reply_rate: rate, reply_an_item, basis }

@@ -2,7 +2,7 @@
 
 use super::estimate::Speed;
 use crate::cli::args::GlobalArgs;
-use crate::cli::commands::run::start_judge;
+use crate::cli::commands::start_judge::start_judge;
 use crate::cli::console::{Failure, Remarks};
 use crate::cli::progress::{Counted, Progress};
 use crate::cli::resolve::Plan;
@@ -32,11 +32,11 @@ pub fn measure(plan: &Plan, global: &GlobalArgs) -> Result<Speed, Failure> {
     let remarks = Remarks { quiet: global.quiet };
     let stop = Arc::new(AtomicBool::new(false));
     // Made-up text repeats itself: drafts would make it faster than any report.
-    let settings = LlamaSettings { drafts: false, trace: None, ..plan.llama.clone() };
-    let judge = start_judge(plan, settings, &stop, global)?;
-    let n_slots = match plan.llama.numerics {
+    let settings = LlamaSettings { drafts: false, trace: None, ..plan.judged_by.llama.clone() };
+    let judge = start_judge(&plan.judged_by, settings, &stop, global)?;
+    let n_slots = match plan.judged_by.llama.numerics {
         Numerics::Exact => 1,
-        Numerics::Fast => plan.llama.slots.min(MOST_TOGETHER),
+        Numerics::Fast => plan.judged_by.llama.slots.min(MOST_TOGETHER),
     };
     let progress =
         Progress::start(Counted { doing: "measuring", things: "rounds", total: 2, judge: Some(judge.stats()) }, remarks.quiet);
