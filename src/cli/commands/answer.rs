@@ -42,8 +42,14 @@ pub fn run(args: &AnswerArgs, global: &GlobalArgs) -> Result<ExitStatus, Failure
     let store = Arc::new(Store::open(&store_dir)?);
     remarks.store(store.open_report());
     let stop = signals::stop_flag(remarks.quiet).map_err(|error| Failure::new(ExitStatus::Internal, error))?;
-    let judge = start_judge(&plan, plan.llama.clone(), &stop, global)?;
-    let engine = Engine::new(Arc::clone(&store), plan.model(), plan.engine(), Some(judge), stop);
+    let engine = |judge| Engine::new(Arc::clone(&store), plan.model(), plan.engine(), judge, Arc::clone(&stop));
+    // Loading a large judge takes minutes: not for a batch that is on record as a whole.
+    let reader = engine(None);
+    let mut is_open = false;
+    for question in &questions {
+        is_open |= store.get(&reader.key(&question.request))?.is_none();
+    }
+    let engine = if is_open { engine(Some(start_judge(&plan, plan.llama.clone(), &stop, global)?)) } else { reader };
     let started = Instant::now();
     let records = ask_all(&questions, &engine, plan.n_in_flight(), remarks);
     store.sync()?;

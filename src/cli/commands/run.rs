@@ -16,6 +16,7 @@ use crate::report::Table;
 use crate::store::Store;
 use serde_json::{Value, json};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 pub fn run(args: &StudyArgs, no_engine: bool, global: &GlobalArgs) -> Result<ExitStatus, Failure> {
@@ -37,26 +38,16 @@ pub fn run(args: &StudyArgs, no_engine: bool, global: &GlobalArgs) -> Result<Exi
         remarks
             .say(format_args!("note: {} is served elsewhere; this run scores the replies on record", plan.judged_by.card.name));
     }
-    let generator =
-        if no_engine || served { None } else { Some(start_judge(&plan.judged_by, plan.judged_by.llama.clone(), &stop, global)?) };
-    results::prepare(&plan.results_dir)?;
-    let engine = engine(&plan, &store, generator, stop);
-    let started = Instant::now();
-    let outcomes = {
-        let progress = Progress::start(
-            Counted { doing: "judging", things: "games", total: plan.games.len(), judge: Some(Arc::clone(engine.stats())) },
-            remarks.quiet,
-        );
-        judge_all(&plan, &engine, &|| progress.one_done())
+    let on_record = judge_all(&plan, &engine(&plan, &store, None, Arc::clone(&stop)), &|| ())?;
+    // Loading a large judge takes minutes: not for a study that is on record as a whole.
+    let is_open = on_record.iter().any(|outcome| outcome.status == GameStatus::Pending);
+    let outcomes = if is_open && !no_engine && !served {
+        judge_open(&plan, &store, &stop, global)?
+    } else {
+        results::prepare(&plan.results_dir)?;
+        on_record
     };
     store.sync()?;
-    let outcomes = outcomes?;
-    let wall = started.elapsed();
-    let stats = engine.stats().snapshot();
-    if stats.items_computed > 0 {
-        say_speed(stats, wall, remarks);
-        keep_run_record(&plan.judged_by, &plan.store_dir, stats, wall, remarks);
-    }
     let scores = score(&plan.docket, &outcomes, &plan.scoring)?;
     let mut tables = tables(&plan.docket, &outcomes, &scores, plan.no_text)?;
     let settings = resolve::settings_shown(&plan);
@@ -86,6 +77,32 @@ pub fn run(args: &StudyArgs, no_engine: bool, global: &GlobalArgs) -> Result<Exi
     show(&plan, &outcomes, &output, global.json, remarks)?;
     let all_ok = outcomes.iter().all(|outcome| outcome.status == GameStatus::Ok);
     Ok(if all_ok { ExitStatus::Ok } else { ExitStatus::FailedItems })
+}
+
+/// Judges what is not on record.
+fn judge_open(plan: &Plan, store: &Arc<Store>, stop: &Arc<AtomicBool>, global: &GlobalArgs) -> Result<Vec<GameOutcome>, Failure> {
+    let remarks = Remarks { quiet: global.quiet };
+    let judge = start_judge(&plan.judged_by, plan.judged_by.llama.clone(), stop, global)?;
+    // After the judge is found to be in order, and before hours of work.
+    results::prepare(&plan.results_dir)?;
+    let engine = engine(plan, store, Some(judge), Arc::clone(stop));
+    let started = Instant::now();
+    let outcomes = {
+        let progress = Progress::start(
+            Counted { doing: "judging", things: "games", total: plan.games.len(), judge: Some(Arc::clone(engine.stats())) },
+            remarks.quiet,
+        );
+        judge_all(plan, &engine, &|| progress.one_done())
+    };
+    store.sync()?;
+    let outcomes = outcomes?;
+    let wall = started.elapsed();
+    let stats = engine.stats().snapshot();
+    if stats.items_computed > 0 {
+        say_speed(stats, wall, remarks);
+        keep_run_record(&plan.judged_by, &plan.store_dir, stats, wall, remarks);
+    }
+    Ok(outcomes)
 }
 
 fn judge_lines(plan: &Plan) -> Vec<String> {
