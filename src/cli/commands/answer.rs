@@ -47,7 +47,10 @@ pub fn run(args: &AnswerArgs, global: &GlobalArgs) -> Result<ExitStatus, Failure
     let reader = engine(None);
     let mut is_open = false;
     for question in &questions {
-        is_open |= store.get(&reader.key(&question.request))?.is_none();
+        is_open = store.get(&reader.key(&question.request))?.is_none();
+        if is_open {
+            break;
+        }
     }
     let engine = if is_open { engine(Some(start_judge(&plan, plan.llama.clone(), &stop, global)?)) } else { reader };
     let started = Instant::now();

@@ -1,6 +1,6 @@
 //! `assize run`: judge, score, rank, report.
 
-use super::docket::{engine, judge_all};
+use super::docket::{engine, judge_all, judge_games};
 use super::run_record::{keep_run_record, say_speed};
 use super::start_judge::start_judge;
 use crate::cli::args::{GlobalArgs, StudyArgs};
@@ -38,10 +38,10 @@ pub fn run(args: &StudyArgs, no_engine: bool, global: &GlobalArgs) -> Result<Exi
         remarks
             .say(format_args!("note: {} is served elsewhere; this run scores the replies on record", plan.judged_by.card.name));
     }
-    let on_record = judge_all(&plan, &engine(&plan, &store, None, Arc::clone(&stop)), &|| ())?;
-    // Loading a large judge takes minutes: not for a study that is on record as a whole.
-    let is_open = on_record.iter().any(|outcome| outcome.status == GameStatus::Pending);
-    let outcomes = if is_open && !no_engine && !served {
+    let may_judge = !no_engine && !served;
+    let (on_record, is_open) = replay(&plan, &store, &stop, may_judge)?;
+    let outcomes = if is_open && may_judge {
+        drop(on_record);
         judge_open(&plan, &store, &stop, global)?
     } else {
         results::prepare(&plan.results_dir)?;
@@ -77,6 +77,30 @@ pub fn run(args: &StudyArgs, no_engine: bool, global: &GlobalArgs) -> Result<Exi
     show(&plan, &outcomes, &output, global.json, remarks)?;
     let all_ok = outcomes.iter().all(|outcome| outcome.status == GameStatus::Ok);
     Ok(if all_ok { ExitStatus::Ok } else { ExitStatus::FailedItems })
+}
+
+/// Games looked up at a time before it is known whether a judge is needed.
+const LOOKED_UP: usize = 256;
+
+/// What the store holds of the plan's games, and whether a reply is missing. With `until_open` it ends soon after the first such game:
+/// loading a large judge takes minutes, so it is not loaded for a study that is on record as a whole.
+fn replay(
+    plan: &Plan,
+    store: &Arc<Store>,
+    stop: &Arc<AtomicBool>,
+    until_open: bool,
+) -> Result<(Vec<GameOutcome>, bool), Failure> {
+    let engine = engine(plan, store, None, Arc::clone(stop));
+    let (mut outcomes, mut is_open) = (Vec::new(), false);
+    for games in plan.games.chunks(LOOKED_UP) {
+        let found = judge_games(plan, &engine, games, &|| ())?;
+        is_open |= found.iter().any(|outcome| outcome.status == GameStatus::Pending);
+        outcomes.extend(found);
+        if is_open && until_open {
+            break;
+        }
+    }
+    Ok((outcomes, is_open))
 }
 
 /// Judges what is not on record.

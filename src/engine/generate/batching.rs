@@ -137,8 +137,6 @@ struct Loop<'a, B: Backend> {
     slots: Vec<Slot<B::Reply>>,
     prior: StagePrior,
     cost: PassCost,
-    /// Whether the last pass computed a part of a prompt.
-    prompts_had_turn: bool,
     inputs: Vec<Input>,
 }
 
@@ -191,7 +189,6 @@ pub fn run<B: Backend>(
         slots: Vec::new(),
         prior: StagePrior::default(),
         cost: PassCost::default(),
-        prompts_had_turn: false,
         inputs: Vec::new(),
     };
     loop {
@@ -370,9 +367,7 @@ impl<B: Backend> Loop<'_, B> {
         let mut inputs = std::mem::take(&mut self.inputs);
         inputs.clear();
         let n_replying = self.slots.iter().filter(|slot| !slot.certain.is_empty()).count();
-        let prompts_turn = n_replying == 0 || !self.prompts_had_turn;
-        let chunk = if prompts_turn { self.schedule.next_chunk(self.settings.pass_tokens) } else { None };
-        self.prompts_had_turn = chunk.is_some();
+        let chunk = self.schedule.next_turn(n_replying, self.settings.pass_tokens);
         let choosers = match &chunk {
             Some(chunk) => self.add_prompt(chunk, &mut inputs),
             None => self.add_replies(n_replying, &mut inputs),
@@ -517,29 +512,19 @@ impl<R: Growing> Slot<R> {
     fn choose<B: Backend<Reply = R>>(&mut self, backend: &mut B, place: usize) -> Option<Step> {
         let draft = std::mem::take(&mut self.draft);
         let mut n_kept = 0;
-        let mut begun = self.reply.n_tokens() > 0;
+        let mut step = if self.reply.n_tokens() == 0 { self.reply.begin() } else { Step::Feed(Vec::new()) };
         let ended = loop {
-            let first = if begun { None } else { Some(self.reply.begin()) };
-            begun = true;
-            let step = match first {
-                Some(Step::Feed(none)) if none.is_empty() => self.reply.choose(backend.logits(place)),
-                Some(step) => step,
-                None => self.reply.choose(backend.logits(place + n_kept)),
-            };
-            match step {
-                Step::Feed(tokens) => {
-                    for token in &tokens {
-                        self.lookup.push(*token);
-                    }
-                    let n_same = tokens.iter().zip(&draft[n_kept..]).take_while(|(a, b)| a == b).count();
-                    n_kept += n_same;
-                    if n_same < tokens.len() {
-                        self.certain.extend_from_slice(&tokens[n_same..]);
-                        break None;
-                    }
-                }
-                step => break Some(step),
+            let Step::Feed(tokens) = step else { break Some(step) };
+            for token in &tokens {
+                self.lookup.push(*token);
             }
+            let n_same = tokens.iter().zip(&draft[n_kept..]).take_while(|(a, b)| a == b).count();
+            n_kept += n_same;
+            if n_same < tokens.len() {
+                self.certain.extend_from_slice(&tokens[n_same..]);
+                break None;
+            }
+            step = self.reply.choose(backend.logits(place + n_kept));
         };
         self.n_past += n_kept;
         self.draft_length.observe(draft.len(), n_kept);

@@ -20,7 +20,6 @@ pub struct DryRun {
     n_in_flight: usize,
     /// Sequences that reply, with the passes left.
     replying: Vec<(SequenceId, usize)>,
-    prompts_had_turn: bool,
     n_computed: usize,
 }
 
@@ -34,7 +33,6 @@ impl DryRun {
             n_jobs: 0,
             n_in_flight: 0,
             replying: Vec::new(),
-            prompts_had_turn: false,
             n_computed: 0,
         }
     }
@@ -61,10 +59,7 @@ impl DryRun {
     fn pass(&mut self) {
         let mut changes = Vec::new();
         while self.schedule.admit(&mut changes).is_some() {}
-        let prompts_turn = self.replying.is_empty() || !self.prompts_had_turn;
-        let chunk = if prompts_turn { self.schedule.next_chunk(self.budget) } else { None };
-        self.prompts_had_turn = chunk.is_some();
-        if let Some(chunk) = chunk {
+        if let Some(chunk) = self.schedule.next_turn(self.replying.len(), self.budget) {
             self.n_computed += chunk.to - chunk.from;
             self.schedule.computed(&chunk);
             if chunk.is_last() {
@@ -73,7 +68,7 @@ impl DryRun {
             return;
         }
         // While no prompt waits for its turn, nothing changes before the first reply ends.
-        let is_alone = self.schedule.next_chunk(1).is_none();
+        let is_alone = !self.schedule.has_prompts_to_compute();
         let n_passes = if is_alone { self.replying.iter().map(|(_, left)| *left).min().unwrap_or(1) } else { 1 };
         for (_, left) in &mut self.replying {
             *left -= n_passes;

@@ -95,6 +95,8 @@ pub struct Schedule {
     free: Vec<SequenceId>,
     last: Option<Arc<[Token]>>,
     n_admitted: u64,
+    /// Whether the last turn was a part of a prompt.
+    prompts_had_turn: bool,
     clock: u64,
 }
 
@@ -112,6 +114,7 @@ impl Schedule {
             free: (0..ids).rev().collect(),
             last: None,
             n_admitted: 0,
+            prompts_had_turn: false,
             clock: 0,
         }
     }
@@ -176,10 +179,25 @@ impl Schedule {
 
     /// The next part of a prompt to be computed, at most `budget` tokens; first come, first served.
     #[must_use]
-    pub fn next_chunk(&self, budget: usize) -> Option<Chunk> {
+    fn next_chunk(&self, budget: usize) -> Option<Chunk> {
         let running = self.running.iter().find(|running| running.n_filled < running.prompt.len())?;
         let (from, to) = (running.n_filled, running.prompt.len().min(running.n_filled + budget));
         Some(Chunk { sequence: running.sequence, prompt: Arc::clone(&running.prompt), from, to })
+    }
+
+    /// What the next pass computes while `n_replying` sequences reply: a part of a prompt, at most `budget` tokens, or with `None` the
+    /// next tokens of all replies. Where there is both they take turns.
+    pub fn next_turn(&mut self, n_replying: usize, budget: usize) -> Option<Chunk> {
+        let is_prompts_turn = n_replying == 0 || !self.prompts_had_turn;
+        let chunk = if is_prompts_turn { self.next_chunk(budget) } else { None };
+        self.prompts_had_turn = chunk.is_some();
+        chunk
+    }
+
+    /// Whether a running prompt is not computed as a whole.
+    #[must_use]
+    pub fn has_prompts_to_compute(&self) -> bool {
+        self.next_chunk(1).is_some()
     }
 
     /// Notes that a chunk was computed.
