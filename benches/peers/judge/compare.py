@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Judging by `assize run` against llama.cpp's HTTP server under a concurrent client: same weights, prompts, threads, limits and schemas.
 
-Screens the server's settings on the first requests of the batch: at one slot every kind of n-gram speculation and none, then 2, 4 and
-8 slots with the fastest kind and with none, 4 slots on a shared pool (the server's own default) and one slot with the prompts sorted.
+Screens the server's settings on the first requests of the batch: one slot fed in prefix order and 2, 4 and 8 slots, without speculation
+and with the server's own choice of n-grams; then the other kinds at one slot, and 4 slots on a shared pool (its default).
 Then runs our command, the fastest setting of several slots and the fastest of one slot on the whole batch, twice, in turns
-(ours and the fastest change places). Several slots take the prompts as they arrive; one slot can profit from sorted ones.
+(ours and the fastest change places). Several slots take the prompts as they arrive; one slot takes them sorted.
 Runs come one at a time. Whatever does not fit into the budget is skipped and listed.
 
 Usage, with the Python of setup.sh:
@@ -32,7 +32,7 @@ import time
 from pathlib import Path
 
 SERVER = Path(__file__).with_name("server.py")
-SPECULATION = ["ngram-simple", "ngram-map-k", "ngram-map-k4v", "ngram-mod", "ngram-cache"]
+SPECULATION = ["ngram-mod", "ngram-simple", "ngram-map-k", "ngram-map-k4v", "ngram-cache"]  # the first is what --spec-default sets
 SCREENING_SHARE = 0.45  # of the budget
 
 
@@ -135,17 +135,14 @@ def screen(args, deadline, skipped):
         rows.append((row, setting))
         return row
 
-    attempt("--slots", "1")
-    drafted = [(row["wall_s"], kind) for kind in SPECULATION if (row := attempt("--slots", "1", "--speculation", kind))]
-    fastest = ["--speculation", min(drafted)[1]] if drafted else []
-    for slots in ("2", "4", "8"):
-        attempt("--slots", slots)
-        if fastest:
-            attempt("--slots", slots, *fastest)
+    one = ("--slots", "1", "--order", "prefix")
+    settings = [one, *(("--slots", slots) for slots in ("2", "4", "8"))]
+    for speculation in ((), ("--speculation", SPECULATION[0])):
+        for setting in settings:
+            attempt(*setting, *speculation)
+    for kind in SPECULATION[1:]:
+        attempt(*one, "--speculation", kind)
     attempt("--slots", "4", "--unified")
-    attempt("--slots", "1", "--order", "prefix")
-    if fastest:
-        attempt("--slots", "1", "--order", "prefix", *fastest)
     return sorted(rows, key=lambda pair: pair[0]["wall_s"])
 
 
