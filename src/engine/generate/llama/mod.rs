@@ -3,6 +3,8 @@
 //! One thread owns model and context and runs the loop of `batching`. Jobs come in over a channel; each is answered once.
 
 mod backend;
+#[cfg(own_cpu_kernels)]
+mod cpu;
 mod device;
 mod grammar;
 mod inspect;

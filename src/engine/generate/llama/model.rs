@@ -115,6 +115,8 @@ pub(super) fn token_text(model: &LlamaModel, token: LlamaToken) -> String {
 
 /// Loads the judge of `card`.
 pub(super) fn load(card: &ModelCard, files: &LocalModel, settings: &LlamaSettings) -> Result<Loaded, LoadError> {
+    #[cfg(own_cpu_kernels)]
+    super::cpu::link();
     let path = &files.files[0].path;
     prepare(open_weights(path, settings)?, card, path, settings)
 }

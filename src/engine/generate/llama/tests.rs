@@ -122,7 +122,7 @@ fn a_reply_that_goes_round_is_ended() {
 
 #[test]
 fn json_that_reaches_its_limit_is_closed_where_nothing_is_missing() {
-    let story = serde_json::json!({"type": "string", "minLength": 60});
+    let story = serde_json::json!({"type": "string", "minLength": 100});
     let form = |properties: serde_json::Value| {
         let required: Vec<&String> = properties.as_object().expect("properties").keys().collect();
         let schema = serde_json::json!({"type": "object", "required": required, "additionalProperties": false});
@@ -134,7 +134,7 @@ fn json_that_reaches_its_limit_is_closed_where_nothing_is_missing() {
     for generated in replies("closing", question, Some(&form(serde_json::json!({"story": story}))), 36) {
         let (reply, finish) = finished(generated);
         let value: serde_json::Value = serde_json::from_str(&reply).expect(&reply);
-        assert!(value["story"].as_str().is_some_and(|story| story.len() >= 60), "{reply}");
+        assert!(value["story"].as_str().is_some_and(|story| story.len() >= 100), "{reply}");
         assert_eq!(finish, FinishReason::Closed, "{reply}");
     }
     let with_more = form(serde_json::json!({"story": story, "is_true": {"type": "boolean"}}));

@@ -1,0 +1,13 @@
+//! Leads calls of llama.cpp to `engine::generate::llama::cpu`, where the linker can.
+
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rustc-check-cfg=cfg(own_cpu_kernels)");
+    let target = |key: &str| std::env::var(format!("CARGO_CFG_TARGET_{key}")).unwrap_or_default();
+    if target("OS") == "linux" && target("ARCH") == "x86_64" {
+        println!("cargo:rustc-cfg=own_cpu_kernels");
+        for function in ["llamafile_sgemm", "ggml_compute_forward_flash_attn_ext"] {
+            println!("cargo:rustc-link-arg=-Wl,--wrap={function}");
+        }
+    }
+}
