@@ -4,8 +4,10 @@
 //! Pipelines know neither backends nor files: with a scripted generator they run in a unit test.
 
 mod error;
+pub mod encode;
 pub mod generate;
 mod item;
+mod matrix;
 mod stats;
 pub mod worker;
 

@@ -8,7 +8,8 @@
 //! # Source
 //! Milakov and Gimelshein, Online normalizer calculation for softmax, arXiv:1805.02867; Dao et al., FlashAttention, arXiv:2205.14135.
 
-use super::{FEWEST_COLUMNS, FEWEST_ELEMENTS, Matrix, Thread, multiply};
+use super::Thread;
+use crate::engine::matrix::{FEWEST_COLUMNS, FEWEST_ELEMENTS, RawMatrix, multiply_raw};
 use half::f16;
 use half::slice::HalfFloatSliceExt;
 use llama_cpp_sys_2 as sys;
@@ -168,15 +169,15 @@ impl<'a> Operation<'a> {
                 }
             }
             let n_columns = columns(n_seeing, width);
-            let keys = Matrix { at: scratch.keys.as_ptr(), row_step: depth, column_step: 1 };
-            let queries = Matrix { at: scratch.seeing_queries.as_ptr(), row_step: 1, column_step: depth };
+            let keys = RawMatrix { at: scratch.keys.as_ptr(), row_step: depth, column_step: 1 };
+            let queries = RawMatrix { at: scratch.seeing_queries.as_ptr(), row_step: 1, column_step: depth };
             // SAFETY: the buffers hold as much as `begin` made room for.
-            unsafe { multiply([TILE, n_columns, depth], keys, queries, scratch.scores.as_mut_ptr(), TILE, false) };
+            unsafe { multiply_raw([TILE, n_columns, depth], keys, queries, scratch.scores.as_mut_ptr(), TILE, false) };
             scratch.weigh(self.group, width, n, mask);
-            let values = Matrix { at: scratch.values.as_ptr(), row_step: 1, column_step: width };
-            let scores = Matrix { at: scratch.scores.as_ptr(), row_step: 1, column_step: TILE };
+            let values = RawMatrix { at: scratch.values.as_ptr(), row_step: 1, column_step: width };
+            let scores = RawMatrix { at: scratch.scores.as_ptr(), row_step: 1, column_step: TILE };
             // SAFETY: as above.
-            unsafe { multiply([width, n_columns, n], values, scores, scratch.tile_sums.as_mut_ptr(), width, false) };
+            unsafe { multiply_raw([width, n_columns, n], values, scores, scratch.tile_sums.as_mut_ptr(), width, false) };
             scratch.add_up(self.group, width);
         }
         for row in 0..n_rows {

@@ -6,22 +6,13 @@
 //! tokens of replies, other systems, GPUs.
 //!
 //! # Numerics
-//! Each element is a sum of fused multiply-adds in the order of the inner dimension, begun anew every [`DEPTH`] elements, whatever the
-//! number of threads and of tokens and whichever vectors the machine has.
+//! Elements as in `engine::matrix`, whatever the number of threads and of tokens.
 
 mod attention;
 mod product;
 
-use gemm::Parallelism;
 use llama_cpp_sys_2 as sys;
 use std::ffi::{c_int, c_void};
-
-/// Inner elements of one call of the kernel; not more, or it would cut them by the size of the machine's caches.
-const DEPTH: usize = 512;
-
-/// Least columns and elements of a result whose elements do not depend on how many there are.
-const FEWEST_COLUMNS: usize = 2;
-const FEWEST_ELEMENTS: usize = 257;
 
 /// Makes sure that the functions are linked: only the model library names them.
 pub(super) fn link() {
@@ -72,57 +63,6 @@ impl Thread {
 
 fn is_type(given: c_int, expected: sys::ggml_type) -> bool {
     given == expected as c_int
-}
-
-/// A matrix of f32: element `(row, column)` lies `row * row_step + column * column_step` elements from `at`.
-#[derive(Clone, Copy)]
-struct Matrix {
-    at: *const f32,
-    row_step: usize,
-    column_step: usize,
-}
-
-/// `out[column][row] (+)= sum over l of left[row][l] * right[l][column]` with `out`'s columns `out_step` elements apart.
-///
-/// # Shapes
-/// `left`: `[m, k]`, `right`: `[k, n]`, `out`: `[n, m]`.
-/// At least two columns and [`FEWEST_ELEMENTS`]: below, the kernel has ways of its own that add in another order.
-///
-/// # Safety
-/// The pointers must reach that many elements, and nobody else may use `out` meanwhile.
-#[expect(unsafe_code, reason = "the kernel takes pointers")]
-unsafe fn multiply([m, n, k]: [usize; 3], left: Matrix, right: Matrix, out: *mut f32, out_step: usize, add: bool) {
-    debug_assert!(m * n >= FEWEST_ELEMENTS && n >= FEWEST_COLUMNS);
-    let step = |steps: usize| steps as isize;
-    for from in (0..k).step_by(DEPTH) {
-        let depth = DEPTH.min(k - from);
-        // SAFETY: inside the shapes that the caller vouches for.
-        unsafe {
-            let left_at = left.at.add(from * left.column_step);
-            let right_at = right.at.add(from * right.row_step);
-            gemm::gemm(
-                m,
-                n,
-                depth,
-                out,
-                step(out_step),
-                1,
-                add || from > 0,
-                left_at,
-                step(left.column_step),
-                step(left.row_step),
-                right_at,
-                step(right.column_step),
-                step(right.row_step),
-                1.0,
-                1.0,
-                false,
-                false,
-                false,
-                Parallelism::None,
-            );
-        }
-    }
 }
 
 #[cfg(test)]

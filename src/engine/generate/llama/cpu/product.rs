@@ -3,7 +3,8 @@
 //! ggml asks `llamafile_sgemm` first for every product on the CPU, in each of its threads. Its own way is one dot product of quantised
 //! blocks an element, with the activations rounded to 8 bits; here they stay as they are.
 
-use super::{FEWEST_ELEMENTS, Matrix, Thread, is_type, multiply};
+use super::{Thread, is_type};
+use crate::engine::matrix::{FEWEST_ELEMENTS, RawMatrix, multiply_raw};
 use llama_cpp_sys_2 as sys;
 use std::cell::RefCell;
 use std::ffi::{c_int, c_void};
@@ -82,7 +83,7 @@ unsafe extern "C" fn __wrap_llamafile_sgemm(
         row_bytes: lda as usize * traits.type_size,
         write_out: traits.to_float.filter(|_| !is_f32(a_type)),
         depth: k as usize * traits.blck_size as usize,
-        tokens: Matrix { at: b.cast(), row_step: 1, column_step: ldb as usize },
+        tokens: RawMatrix { at: b.cast(), row_step: 1, column_step: ldb as usize },
         n_tokens: n as usize,
         out: c.cast(),
         out_step: ldc as usize,
@@ -106,7 +107,7 @@ struct Product {
     /// `None` where the weights are f32.
     write_out: sys::ggml_to_float_t,
     depth: usize,
-    tokens: Matrix,
+    tokens: RawMatrix,
     n_tokens: usize,
     out: *mut f32,
     out_step: usize,
@@ -125,16 +126,16 @@ impl Product {
             let from = self.weights.byte_add(first * self.row_bytes);
             let out = self.out.add(first);
             let Some(write_out) = self.write_out else {
-                let left = Matrix { at: from.cast(), row_step: self.row_bytes / size_of::<f32>(), column_step: 1 };
-                return multiply(shape, left, self.tokens, out, self.out_step, false);
+                let left = RawMatrix { at: from.cast(), row_step: self.row_bytes / size_of::<f32>(), column_step: 1 };
+                return multiply_raw(shape, left, self.tokens, out, self.out_step, false);
             };
             ROWS.with_borrow_mut(|buffer| {
                 buffer.resize(buffer.len().max(n_rows * self.depth), 0.0);
                 for (row, to) in buffer.chunks_exact_mut(self.depth).take(n_rows).enumerate() {
                     write_out(from.byte_add(row * self.row_bytes), to.as_mut_ptr(), self.depth as i64);
                 }
-                let left = Matrix { at: buffer.as_ptr(), row_step: self.depth, column_step: 1 };
-                multiply(shape, left, self.tokens, out, self.out_step, false);
+                let left = RawMatrix { at: buffer.as_ptr(), row_step: self.depth, column_step: 1 };
+                multiply_raw(shape, left, self.tokens, out, self.out_step, false);
             });
         }
     }
@@ -174,7 +175,7 @@ mod tests {
                 row_bytes,
                 write_out: traits.to_float.filter(|_| of != sys::GGML_TYPE_F32),
                 depth: k,
-                tokens: Matrix { at: tokens.as_ptr(), row_step: 1, column_step: k },
+                tokens: RawMatrix { at: tokens.as_ptr(), row_step: 1, column_step: k },
                 n_tokens: n,
                 out: out.as_mut_ptr(),
                 out_step: m,
