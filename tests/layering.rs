@@ -21,7 +21,7 @@ const LAYERS: [(&str, u32); 12] = [
 ];
 
 /// A crate and the only folder that may name it.
-const HOMES: [(&str, &str); 9] = [
+const HOMES: [(&str, &str); 10] = [
     ("llama_cpp_2", "engine/generate/llama/"),
     ("llama_cpp_sys_2", "engine/generate/llama/"),
     ("llguidance", "engine/generate/llama/"),
@@ -29,7 +29,8 @@ const HOMES: [(&str, &str); 9] = [
     ("candle_nn", "engine/encode/"),
     ("candle_transformers", "engine/encode/"),
     ("cudarc", "vecops/cuda/"),
-    ("gemm", "engine/"),
+    ("gemm", "engine/matrix"),
+    ("tokenizers", "engine/encode/"),
     ("indicatif", "cli/progress"),
 ];
 

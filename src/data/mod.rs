@@ -11,6 +11,8 @@ pub mod id;
 pub mod problem;
 pub mod read;
 pub mod study;
+mod texts;
+mod vector_file;
 mod vectors;
 
 pub use counts::{ReadCounts, RowFault};
@@ -20,4 +22,6 @@ pub use id::{CaseId, IdError, SourceName, Uid4};
 pub use problem::{Problem, Severity};
 pub use read::{BadRowPolicy, ReadReport, ReadTimeline, TimelineFormat, read_report, read_timeline};
 pub use study::{FindingSchema, Manifest, Numerics, ReplyMode, Study, StudySource, manifest_template};
+pub use texts::{TextError, TextFormat, TextReader};
+pub use vector_file::VectorWriter;
 pub use vectors::{TextVectors, VectorError};

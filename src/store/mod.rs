@@ -12,6 +12,7 @@ mod key;
 mod merge;
 mod record;
 mod segment;
+mod vectors;
 mod writer;
 
 pub use error::StoreError;
@@ -20,6 +21,7 @@ pub use key::ItemKey;
 pub use merge::{MergeSummary, merge};
 pub use record::{FinishReason, Origin, Outcome, Record, Timings, Usage};
 pub use segment::{Damage, DamageKind};
+pub use vectors::{VectorCounts, VectorKey, VectorStore};
 
 use index::{Index, Place};
 use std::path::{Path, PathBuf};

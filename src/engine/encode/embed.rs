@@ -6,7 +6,7 @@ use super::folder::{Architecture, ModelFolder, Pooling, SpecialText, TextTokeniz
 use super::packed::{Packed, batches};
 use super::qwen3::{Beginning, Qwen3};
 use super::settings::{Device, EncoderIdentity, EncoderSettings};
-use crate::models::hash_file;
+use crate::models::sha256_of;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -72,7 +72,7 @@ pub(super) fn check_device(settings: &EncoderSettings) -> Result<(), EncodeError
 pub(super) fn identity(folder: &ModelFolder, settings: &EncoderSettings, pooling: Option<Pooling>) -> Result<EncoderIdentity, EncodeError> {
     let weights = folder.weights.files().iter().map(|file| {
         let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        hash_file(file).map(|hash| (name, hash)).map_err(|error| EncodeError::invalid(file, error))
+        sha256_of(file).map(|hash| (name, hash)).map_err(|error| EncodeError::invalid(file, error))
     });
     let config = Sha256::digest(read(&folder.path.join("config.json"))?);
     let n_positions = folder.architecture.n_positions();
