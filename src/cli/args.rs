@@ -2,11 +2,13 @@
 
 mod bytes;
 mod determinism;
+mod encode;
 mod engine;
 mod judge;
 mod review;
 
 pub use determinism::DeterminismArgs;
+pub use encode::{EmbedArgs, EncodeCommand, RerankArgs, RoleArg};
 pub use engine::EngineArgs;
 pub use judge::JudgeArgs;
 pub use review::{
@@ -122,6 +124,17 @@ pub enum Command {
         #[arg(long)]
         list: bool,
     },
+    /// Turn texts into vectors with an encoder; each text once over all runs, goes on where it was stopped
+    #[command(after_help = "Examples:\n  assize embed --model .models/all-minilm-l6-v2 --input events.txt --out events.npy\n  \
+        assize embed --model DIR --role query --input questions.jsonl --out questions.safetensors\n  \
+        assize embed --model DIR --input table.csv --format csv:event --out events.jsonl --max-chars 512")]
+    Embed(EmbedArgs),
+    /// Score how well documents answer queries with a Qwen3 reranker; goes on where it was stopped
+    #[command(after_help = "Example:\n  assize rerank --model DIR --input pairs.jsonl --out scores.jsonl")]
+    Rerank(RerankArgs),
+    /// Test encoders
+    #[command(subcommand)]
+    Encode(EncodeCommand),
     /// Match timelines with a reference: match rate, concordance, AULTC, error strata
     #[command(after_help = "Examples:\n  assize evaluate trial --reference manual\n  \
         assize evaluate --reference manual --prediction gpt --prediction glm --format csv --matcher rounds")]

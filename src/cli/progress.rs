@@ -43,7 +43,12 @@ impl Progress {
 
     /// Counts one more as done.
     pub fn one_done(&self) {
-        self.done.fetch_add(1, Ordering::Relaxed);
+        self.some_done(1);
+    }
+
+    /// Counts `n` more as done.
+    pub fn some_done(&self, n: usize) {
+        self.done.fetch_add(n, Ordering::Relaxed);
     }
 }
 

@@ -3,6 +3,7 @@
 
 pub mod determinism;
 pub mod draw;
+pub mod encoding;
 pub mod evaluate;
 pub mod gavel;
 mod intake;

@@ -4,6 +4,7 @@ mod answer;
 mod audit;
 mod check;
 mod docket;
+mod encode;
 mod evaluate;
 mod exchange;
 mod handout;
@@ -36,6 +37,9 @@ pub fn run(args: &Args) -> Result<ExitStatus, Failure> {
         Command::Replies { study, input } => exchange::replies(study, input.as_deref(), json, remarks),
         Command::Measure { name, input, list } => measure::run(name.as_deref(), *list, input, json, remarks),
         Command::Stages(stages) => stages::run(stages, json, remarks),
+        Command::Embed(embed) => encode::embed(embed, &args.global),
+        Command::Rerank(rerank) => encode::rerank(rerank, &args.global),
+        Command::Encode(command) => encode::encode(command, &args.global),
         Command::Evaluate(evaluate) => evaluate::run(evaluate, json, remarks),
         Command::Review(command) => review::run(command, json, remarks),
         Command::Audit(command) => audit::run(command, &args.global),

@@ -37,8 +37,6 @@ pub enum EncodeError {
     NotFinite { index: usize, n_tokens: usize, what: &'static str },
     #[error("{path}: this is not a reranker: {reason}")]
     NotAReranker { path: PathBuf, reason: String },
-    #[error("the query and instruction of pair {index} (counted from 0) take {n_tokens} tokens, which leaves no room for a document in {room}")]
-    QueryTooLong { index: usize, n_tokens: usize, room: usize },
 }
 
 impl EncodeError {

@@ -5,6 +5,7 @@
 //! gives the same vector within rounding (1e-5) whatever it is computed beside.
 
 mod bert;
+mod check;
 mod embed;
 mod error;
 mod folder;
@@ -14,6 +15,7 @@ mod qwen3;
 mod rerank;
 mod settings;
 
+pub use check::{Finding, check};
 pub use embed::{Embedder, Prepared, Role};
 pub use error::EncodeError;
 pub use folder::{Architecture, Dtype, ModelFolder, Pooling, SpecialText};

@@ -55,6 +55,7 @@ pub struct Reranker {
     tokenizer: TextTokenizer,
     /// Rows of the output head: yes, no.
     head: [Vec<f32>; 2],
+    answers: [usize; 2],
     prefix: Vec<u32>,
     suffix: Vec<u32>,
     identity: EncoderIdentity,
@@ -118,6 +119,7 @@ impl Reranker {
         Ok(Self {
             network: Qwen3::load(config, &folder.weights)?,
             head,
+            answers: [yes, no],
             prefix,
             suffix,
             identity,
@@ -134,6 +136,11 @@ impl Reranker {
     /// Tokens of the template before and after the body.
     pub fn template(&self) -> (&[u32], &[u32]) {
         (&self.prefix, &self.suffix)
+    }
+
+    /// Token ids of yes and no.
+    pub fn answers(&self) -> [usize; 2] {
+        self.answers
     }
 
     fn prompt(&self, pair: &Pair<'_>) -> Result<Prompt, EncodeError> {
