@@ -58,6 +58,19 @@ pub struct ModelCard {
     /// A model that runs elsewhere; it has no files here.
     #[serde(default)]
     pub served: Option<Served>,
+    /// Where `assize models fetch` finds its files.
+    #[serde(default)]
+    pub hub: Option<Hub>,
+}
+
+/// A repository of a model hub.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hub {
+    /// As `Qwen/Qwen3-Embedding-0.6B`.
+    pub repo: String,
+    /// A commit, or a branch that is resolved to one when it is first fetched.
+    pub revision: String,
 }
 
 fn pinned() -> bool {

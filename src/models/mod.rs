@@ -4,11 +4,15 @@
 //! with the card there.
 
 mod card;
+mod fetch;
 mod files;
+mod lock;
 mod pin;
 mod reasoning;
 
-pub use card::{BUILTIN_CARDS, CardError, ModelCard, ModelFile, ModelKind, Served, Template};
+pub use card::{BUILTIN_CARDS, CardError, Hub, ModelCard, ModelFile, ModelKind, Served, Template};
+pub use fetch::{ENDPOINT, FetchError, fetch};
 pub use files::{FileError, LocalFile, LocalModel, locate, sha256_of, shard_of, verify_hashes};
+pub use lock::{Lock, LockError, LockedFile, LockedModel};
 pub use pin::{Measured, pin};
 pub use reasoning::{DEFAULT_REASONING_TOKENS, Marks, Reasoning};
