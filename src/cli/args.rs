@@ -8,7 +8,7 @@ mod judge;
 mod review;
 
 pub use determinism::DeterminismArgs;
-pub use encode::{EmbedArgs, EncodeCommand, RerankArgs, RoleArg};
+pub use encode::{EmbedArgs, EncodeCommand, PoolingArg, RerankArgs, RoleArg};
 pub use engine::EngineArgs;
 pub use judge::JudgeArgs;
 pub use review::{
@@ -243,6 +243,18 @@ pub struct EvaluateArgs {
     /// The texts of the rows of --vectors, one a line
     #[arg(long, value_name = "FILE")]
     pub texts: Option<PathBuf>,
+    /// Encoder that embeds the event texts for --distance embedding: a folder in Hugging Face layout
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["vectors", "texts"])]
+    pub model: Option<PathBuf>,
+    /// Which tokens make a vector of --model
+    #[arg(long, value_enum, default_value_t = PoolingArg::Mean, requires = "model")]
+    pub pooling: PoolingArg,
+    /// Most characters of an event text for --model, as published
+    #[arg(long, value_name = "N", default_value_t = 512, requires = "model")]
+    pub max_chars: usize,
+    /// Folder where vectors of --model are kept for later runs (default: vectors, in the results)
+    #[arg(long, value_name = "DIR", requires = "model")]
+    pub store: Option<PathBuf>,
     /// Pairs strictly below this distance are kept
     #[arg(long, default_value_t = 0.1)]
     pub threshold: f64,
@@ -321,6 +333,20 @@ fn parse_numerics(text: &str) -> Result<Numerics, String> {
 
 #[derive(Debug, Subcommand)]
 pub enum ModelsCommand {
+    /// Fetch the files of a card from a model hub; the only command that opens a connection
+    #[command(after_help = "A download that was cut goes on where it stopped. The revision, sizes and hashes are kept in models.lock in the \
+        folder and compared with the card's.\n\n\
+        Examples:\n  assize models fetch qwen3-embedding-0.6b\n  assize models fetch my-card.toml --model-dir /weights --endpoint https://hub.example")]
+    Fetch {
+        /// Card by name or path; it names its repository under [hub]
+        card: String,
+        /// Folder for the files
+        #[arg(long, value_name = "DIR", default_value = ".models")]
+        model_dir: PathBuf,
+        /// The hub
+        #[arg(long, value_name = "URL", default_value = crate::models::ENDPOINT)]
+        endpoint: String,
+    },
     /// List the built-in cards and whether their files are here
     #[command(after_help = "Example:\n  assize models list --model-dir .models")]
     List {

@@ -76,6 +76,15 @@ impl TextVectors {
         Ok(Self { rows, n_dims, values })
     }
 
+    /// Vectors of length 1, row `i` being that of `texts[i]`.
+    ///
+    /// # Shapes
+    /// `values`: `[N, D]`.
+    #[must_use]
+    pub fn of(texts: Vec<String>, n_dims: usize, values: Vec<f32>) -> Self {
+        Self { rows: texts.into_iter().enumerate().map(|(row, text)| (text, row)).collect(), n_dims, values }
+    }
+
     /// The vector of `text`, if it is there.
     pub fn get(&self, text: &str) -> Option<&[f32]> {
         let row = *self.rows.get(text)?;

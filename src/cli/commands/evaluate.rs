@@ -1,18 +1,20 @@
 //! `assize evaluate`: sources against a reference, case by case, a chunk of cases in memory at a time.
 
 mod corpus;
+mod distances;
 
-use crate::cli::args::{DistanceName, EvaluateArgs};
+use crate::cli::args::EvaluateArgs;
 use crate::cli::console::{Failure, Remarks};
 use crate::cli::progress::{Counted, Progress};
 use crate::cli::results;
-use crate::data::{BadRowPolicy, ReadCounts, TextVectors};
+use crate::data::{BadRowPolicy, ReadCounts};
 use crate::error::ExitStatus;
 use crate::pipelines::evaluate::{
     Compat, EvaluationSettings, FIGURES, MatchedCase, SourceMatches, TextDistance, evaluate, figures, tables,
 };
 use crate::pipelines::intake_table;
 use corpus::{Case, Corpus};
+use distances::Distance;
 use rayon::prelude::*;
 use std::fs::File;
 use std::io::BufWriter;
@@ -22,7 +24,7 @@ use std::path::{Path, PathBuf};
 const CHUNK: usize = 256;
 
 pub fn run(args: &EvaluateArgs, as_json: bool, remarks: Remarks) -> Result<ExitStatus, Failure> {
-    let distance = distance(args)?;
+    distances::check(args)?;
     let corpus = Corpus::of(args, remarks)?;
     if !(args.threshold.is_finite() && args.threshold > 0.0) {
         return Err(Failure::usage(format_args!("--threshold: expected a positive number, got {}", args.threshold)));
@@ -38,6 +40,7 @@ pub fn run(args: &EvaluateArgs, as_json: bool, remarks: Remarks) -> Result<ExitS
         results::refuse_input_folder("--pairs", folder, &inputs)?;
     }
     results::prepare(&out)?;
+    let Distance { distance, shown: distance_shown } = distances::distance(args, &corpus, &out, remarks)?;
     let mut pairs = args.pairs.as_deref().map(PairsFile::create).transpose()?;
     let (sources, counts) = match_all(&corpus, args, &distance, pairs.as_mut(), remarks)?;
     if let Some(pairs) = pairs {
@@ -52,7 +55,7 @@ pub fn run(args: &EvaluateArgs, as_json: bool, remarks: Remarks) -> Result<ExitS
     let shown: Vec<(String, String)> = [
         ("reference", corpus.reference.name.clone()),
         ("sources", corpus.predictions.iter().map(|source| source.name.as_str()).collect::<Vec<_>>().join(", ")),
-        ("distance", distance_shown(args, &distance)?),
+        ("distance", distance_shown),
         ("matcher", args.matcher.to_string()),
         ("compat", if settings.compat == Compat::Authors { "authors" } else { "paper" }.to_string()),
         ("threshold", settings.threshold.to_string()),
@@ -86,33 +89,6 @@ pub fn run(args: &EvaluateArgs, as_json: bool, remarks: Remarks) -> Result<ExitS
     super::print_table(&intake, false)?;
     super::print_out(&format!("\nresults: {}", out.display()))?;
     Ok(ExitStatus::Ok)
-}
-
-/// The distance with the hashes of the files that it rests on.
-fn distance_shown(args: &EvaluateArgs, distance: &TextDistance) -> Result<String, Failure> {
-    let mut shown = distance.name().to_string();
-    for (name, path) in [("vectors", &args.vectors), ("texts", &args.texts)] {
-        if let Some(path) = path {
-            let hash = crate::models::sha256_of(path)
-                .map_err(|error| Failure::usage(format_args!("cannot read {}: {error}", path.display())))?;
-            shown = format!("{shown}, {name} sha256 {hash}");
-        }
-    }
-    Ok(shown)
-}
-
-fn distance(args: &EvaluateArgs) -> Result<TextDistance, Failure> {
-    match (args.distance, &args.vectors, &args.texts) {
-        (DistanceName::Exact, None, None) => Ok(TextDistance::Exact),
-        (DistanceName::Levenshtein, None, None) => Ok(TextDistance::Levenshtein),
-        (DistanceName::Embedding, Some(vectors), Some(texts)) => {
-            Ok(TextDistance::Embedding(TextVectors::read(vectors, texts).map_err(Failure::usage)?))
-        }
-        (DistanceName::Embedding, ..) => Err(Failure::usage(
-            "--distance embedding needs --vectors MATRIX (.npy or .safetensors) and --texts FILE with one text a row",
-        )),
-        _ => Err(Failure::usage("--vectors and --texts go with --distance embedding")),
-    }
 }
 
 /// Matches every case of every source; texts go with their chunk.

@@ -1,5 +1,6 @@
 //! `assize models`: cards and whether their files are what they name.
 
+mod fetch;
 mod pin;
 
 use crate::cli::args::ModelsCommand;
@@ -12,6 +13,7 @@ use std::path::Path;
 
 pub fn run(command: &ModelsCommand, as_json: bool, remarks: Remarks) -> Result<ExitStatus, Failure> {
     match command {
+        ModelsCommand::Fetch { card, model_dir, endpoint } => fetch::run(card, model_dir, endpoint, as_json, remarks),
         ModelsCommand::List { model_dir } => list(model_dir, as_json),
         ModelsCommand::Pin { card, model_dir, files, out } => pin::run(card, model_dir, files, out.as_deref(), as_json, remarks),
         ModelsCommand::Verify { cards, model_dir } => verify(cards, model_dir, as_json, remarks),
