@@ -66,7 +66,7 @@ impl Reranking<'_> {
             if self.stop.load(Ordering::Relaxed) {
                 return Err(EncodingError::Interrupted);
             }
-            let window: Vec<TextPair> = pairs.take(WINDOW).collect::<Result<_, _>>().map_err(EncodingError::Outside)?;
+            let window: Vec<TextPair> = pairs.by_ref().take(WINDOW).collect::<Result<_, _>>().map_err(EncodingError::Outside)?;
             if window.is_empty() {
                 return Ok(summary);
             }

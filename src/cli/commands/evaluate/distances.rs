@@ -78,7 +78,7 @@ fn embedded(args: &EvaluateArgs, model: &Path, corpus: &Corpus, out: &Path, rema
     for case in &corpus.cases {
         let case = corpus.read(case)?;
         for timeline in std::iter::once(&case.reference).chain(&case.predictions) {
-            texts.extend(timeline.events.iter().map(|event| event.text.to_string()));
+            texts.extend(timeline.iter().map(|event| event.text.to_string()));
         }
     }
     let texts: Vec<String> = texts.into_iter().collect();

@@ -46,7 +46,7 @@ pub fn run(card: &str, model_dir: &Path, endpoint: &str, as_json: bool, remarks:
     let columns = vec![Column::text("file", "File"), Column::number("bytes", "Size").with_unit("bytes"), Column::text("sha256", "SHA-256")];
     let mut table = Table::new("fetched", "Files fetched", columns)?;
     for file in &model.files {
-        table.push(vec![file.path.display().to_string().into(), Cell::from(file.bytes as f64), file.sha256.as_str().into()])?;
+        table.push(vec![file.path.display().to_string().into(), Cell::count(file.bytes as usize), file.sha256.as_str().into()])?;
     }
     crate::cli::commands::print_table(&table, as_json)?;
     Ok(ExitStatus::Ok)
