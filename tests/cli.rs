@@ -17,6 +17,9 @@ mod study;
 #[path = "cli/audits.rs"]
 mod audits;
 #[cfg(test)]
+#[path = "cli/encoders.rs"]
+mod encoders;
+#[cfg(test)]
 #[path = "cli/evaluations.rs"]
 mod evaluations;
 #[cfg(test)]
