@@ -26,6 +26,9 @@ mod evaluations;
 #[path = "cli/exchange.rs"]
 mod exchange;
 #[cfg(test)]
+#[path = "cli/fetch.rs"]
+mod fetch;
+#[cfg(test)]
 #[path = "cli/full_disk.rs"]
 mod full_disk;
 #[cfg(test)]
