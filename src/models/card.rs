@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 /// The cards that come with the program, by name.
-pub const BUILTIN_CARDS: [(&str, &str); 13] = [
+pub const BUILTIN_CARDS: [(&str, &str); 18] = [
     ("smollm2-135m-instruct", include_str!("../../models/smollm2-135m-instruct.toml")),
     ("qwen2.5-coder-0.5b-instruct", include_str!("../../models/qwen2.5-coder-0.5b-instruct.toml")),
     ("deepseek-v3.2", include_str!("../../models/deepseek-v3.2.toml")),
@@ -20,6 +20,11 @@ pub const BUILTIN_CARDS: [(&str, &str); 13] = [
     ("mistral-medium-3.5", include_str!("../../models/mistral-medium-3.5.toml")),
     ("qwen3.5-397b-a17b", include_str!("../../models/qwen3.5-397b-a17b.toml")),
     ("all-minilm-l6-v2", include_str!("../../models/all-minilm-l6-v2.toml")),
+    ("s-pubmedbert-ms-marco", include_str!("../../models/s-pubmedbert-ms-marco.toml")),
+    ("qwen3-embedding-0.6b", include_str!("../../models/qwen3-embedding-0.6b.toml")),
+    ("qwen3-embedding-8b", include_str!("../../models/qwen3-embedding-8b.toml")),
+    ("qwen3-reranker-0.6b", include_str!("../../models/qwen3-reranker-0.6b.toml")),
+    ("qwen3-reranker-8b", include_str!("../../models/qwen3-reranker-8b.toml")),
     ("written-replies", include_str!("../../models/written-replies.toml")),
 ];
 

@@ -7,7 +7,7 @@ use crate::cli::args::ModelsCommand;
 use crate::cli::console::{Failure, Remarks};
 use crate::engine::generate::llama::inspect;
 use crate::error::ExitStatus;
-use crate::models::{BUILTIN_CARDS, FileError, ModelCard, ModelKind, locate, verify_hashes};
+use crate::models::{BUILTIN_CARDS, FileError, Lock, LockedModel, ModelCard, ModelKind, locate, verify_hashes};
 use crate::report::{Cell, Column, Table};
 use std::path::Path;
 
@@ -42,9 +42,14 @@ fn list(model_dir: &Path, as_json: bool) -> Result<ExitStatus, Failure> {
         Column::text("state", "State"),
     ];
     let mut table = Table::new("models", "Model cards", columns)?;
+    let lock = Lock::read(model_dir).map_err(Failure::verification)?;
     for (name, _) in BUILTIN_CARDS {
         let card = find(name)?;
-        let state = if !card.pinned {
+        let state = if let Some(model) = lock.of(name) {
+            format!("fetched, revision {}", model.revision)
+        } else if card.hub.is_some() {
+            "not fetched".to_string()
+        } else if !card.pinned {
             "files to be pinned".to_string()
         } else if card.served.is_some() {
             "served elsewhere".to_string()
@@ -73,11 +78,18 @@ fn list(model_dir: &Path, as_json: bool) -> Result<ExitStatus, Failure> {
 fn verify(names: &[String], model_dir: &Path, as_json: bool, remarks: Remarks) -> Result<ExitStatus, Failure> {
     let columns = ["card", "result", "template_sha256", "trained_context"].map(|name| Column::text(name, name.replace('_', " ")));
     let mut table = Table::new("verified", "Verified models", columns.to_vec())?;
+    let lock = Lock::read(model_dir).map_err(Failure::verification)?;
     let mut failed = false;
     let chosen: Vec<String> =
         if names.is_empty() { BUILTIN_CARDS.iter().map(|(name, _)| (*name).to_string()).collect() } else { names.to_vec() };
     for name in chosen {
         let card = find(&name)?;
+        if let Some(model) = lock.of(&card.name) {
+            let (result, is_good) = locked(model, model_dir);
+            failed |= !is_good;
+            table.push(vec![card.name.as_str().into(), result.into(), Cell::Missing, Cell::Missing])?;
+            continue;
+        }
         if names.is_empty() && !card.pinned {
             continue;
         }
@@ -110,6 +122,18 @@ fn verify(names: &[String], model_dir: &Path, as_json: bool, remarks: Remarks) -
     }
     super::print_table(&table, as_json)?;
     Ok(if failed { ExitStatus::Verification } else { ExitStatus::Ok })
+}
+
+/// What the files of a fetched model are like, and whether they are as they were fetched.
+fn locked(model: &LockedModel, model_dir: &Path) -> (String, bool) {
+    for file in &model.files {
+        match file.is_there(model_dir) {
+            Ok(true) => {}
+            Ok(false) => return (format!("{} is missing; fetch the card again", file.path.display()), false),
+            Err(error) => return (error.to_string(), false),
+        }
+    }
+    ("ok".into(), true)
 }
 
 /// Hash of the template and trained context of a judge; nothing for an encoder.
