@@ -7,7 +7,7 @@ use assize::engine::EngineStats;
 use assize::engine::generate::batching::{Backend, Batching, Growing, Input, Step, run};
 use assize::engine::generate::prefix_tree::Token;
 use assize::engine::generate::schedule::{CacheChange, Limits};
-use assize::engine::generate::{Generated, Job, Message, Thoughts, Trace};
+use assize::engine::generate::{Generated, Job, Message, ReplyLimit, Thoughts, Trace};
 use assize::store::FinishReason;
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -101,7 +101,7 @@ fn job(i: usize) -> (Job, futures::channel::oneshot::Receiver<Generated>) {
     let job = Job {
         messages: vec![Message::user(i.to_string())],
         constraint: None,
-        max_reply_tokens: REPLY_TOKENS,
+        reply_limit: ReplyLimit::Fixed(REPLY_TOKENS),
         max_reasoning_tokens: None,
         began: Box::new(|| ()),
         done,

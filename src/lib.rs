@@ -9,7 +9,7 @@
 //! engine, measure, report        replies; numbers; tables, figures and pages
 //! vecops
 //! store, data, models, prompts   records; study folders; model cards; prompt texts
-//! error                          exit codes
+//! json, error                    strict JSON and JSON lines; exit codes
 //! ```
 //!
 //! `tests/layering.rs` fails on an edge that points up.
@@ -18,6 +18,7 @@ pub mod cli;
 pub mod data;
 pub mod engine;
 pub mod error;
+pub mod json;
 pub mod measure;
 pub mod models;
 pub mod pipelines;

@@ -38,6 +38,9 @@ mod model_files;
 #[path = "cli/plan.rs"]
 mod plan;
 #[cfg(test)]
+#[path = "cli/real_files.rs"]
+mod real_files;
+#[cfg(test)]
 #[path = "cli/results.rs"]
 mod results;
 #[cfg(test)]

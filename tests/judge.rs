@@ -379,7 +379,7 @@ fn a_plan_says_what_the_run_then_computes() {
     assert!(!study.folder.join("planned").exists(), "a plan makes no store");
     assert_eq!((number(&before, "games"), number(&before, "pending_first_tries")), (6, 6));
     assert_eq!(number(&before, "kv_a_token"), 23_040, "30 layers, 3 heads, 64 numbers each for key and value, 2 bytes");
-    assert_eq!(number(&before, "kv_cache"), 23_040 * 2 * 8_192);
+    assert_eq!(number(&before, "kv_cache"), 23_040 * 3 * 8_192, "three slots of a short context");
     assert_eq!(number(&before, "kv_a_sequence"), 23_040 * (number(&before, "longest_prompt") + 48));
     assert_eq!(number(&before, "slots_that_fit"), (1_000_000_000 - number(&before, "model")) / number(&before, "kv_a_sequence"));
     assert!(before["hours"].is_null() && said.contains("no estimate"), "{said}");
@@ -506,6 +506,97 @@ fn a_pinned_card_can_be_run() {
         assert!(card.contains(words), "{words} is not in {card}");
     }
     assert_eq!(study.judged("pinned", &["--card", &path("card.toml")]).len(), 3);
+}
+
+/// What a weight file is instead of a whole GGUF is said before anything is read from it, and a template that lays nothing out is one error
+/// at the start.
+#[test]
+fn a_file_that_is_no_whole_judge_is_one_error_at_the_start() {
+    let Some(_turn) = turn("broken weight files") else { return };
+    let study = Study::new("broken", 1);
+    let open =
+        "name = \"mine\"\nkind = \"judge\"\narchitecture = \"llama\"\nlicence = \"-\"\nsource = \"here\"\npinned = false\n";
+    study.write("open.toml", open);
+    let weights = study.folder.join("weights");
+    fs::create_dir_all(&weights).expect("a folder");
+    let path = |name: &str| study.folder.join(name).to_str().expect("a path").to_string();
+    let pin = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_assize"));
+        let _ = fs::remove_file(path("card.toml"));
+        command.args(["models", "pin", &path("open.toml"), "--file", "judge.gguf", "--out", &path("card.toml"), "--model-dir"]);
+        let output = command.arg(&weights).output().expect("the program runs");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let whole = fs::read(models().join(MODEL)).expect("weights");
+    for (bytes, words) in [
+        (&whole[..90_000_000], "its tensors need 98362432 bytes, the file has 90000000; the download is not complete"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "got a Git LFS pointer"),
+        (b"<!DOCTYPE html><html></html>", "got an HTML page"),
+        (b"GGUF\0\0\0\x03\0\0\0\0", "got a GGUF of the other endianness"),
+    ] {
+        fs::write(weights.join("judge.gguf"), bytes).expect("written");
+        let (code, said) = pin();
+        assert_eq!(code, Some(3), "{said}");
+        assert!(said.contains(words), "{said}");
+    }
+    // The template's text becomes white space; all else stays.
+    let mut blank = whole;
+    let key = b"tokenizer.chat_template";
+    let at = blank.windows(key.len()).position(|window| window == key).expect("a template") + key.len() + 4;
+    let length = u64::from_le_bytes(blank[at..at + 8].try_into().expect("eight bytes")) as usize;
+    blank[at + 8..at + 8 + length].fill(b' ');
+    fs::write(weights.join("judge.gguf"), blank).expect("written");
+    assert_eq!(pin().0, Some(0));
+    let output = Command::new(env!("CARGO_BIN_EXE_assize"))
+        .arg("run")
+        .arg(&study.folder)
+        .args(["--card", &path("card.toml"), "--model-dir"])
+        .arg(&weights)
+        .output()
+        .expect("the program runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("the chat template leaves out what the user says") && !said.contains("panicked"), "{said}");
+}
+
+/// Requests as other tools write them are answered; one that cannot be is its own error and keeps no other from its answer.
+#[test]
+fn a_request_that_cannot_be_answered_is_its_own_error() {
+    let Some(_turn) = turn("a request that cannot be answered") else { return };
+    let study = Study::new("refused", 1);
+    let line = |id: &str, body: serde_json::Value| {
+        serde_json::json!({"custom_id": id, "method": "POST", "url": "/v1/chat/completions", "body": body}).to_string() + "\n"
+    };
+    let question = serde_json::json!([
+        {"role": "developer", "content": [{"type": "text", "text": "Be brief."}]},
+        {"role": "user", "content": "Name a fruit."},
+    ]);
+    let object = serde_json::json!({"messages": question, "max_tokens": 40, "max_completion_tokens": 40, "temperature": 0, "n": 1,
+        "stop": null, "response_format": {"type": "json_object"}});
+    let mut lost = object.clone();
+    lost["response_format"] =
+        serde_json::json!({"type": "json_schema", "json_schema": {"name": "lost", "schema": {"$ref": "#/nowhere"}}});
+    study.write("batch.jsonl", &format!("\u{feff}{}{}", line("lost", lost), line("object", object)));
+    let out = study.folder.join("out.jsonl");
+    let output = Command::new(env!("CARGO_BIN_EXE_assize"))
+        .args(["answer", "--json", "--quiet", "--card", "smollm2-135m-instruct", "--model-dir"])
+        .arg(models())
+        .arg(study.folder.join("batch.jsonl"))
+        .arg("--out")
+        .arg(&out)
+        .output()
+        .expect("the program runs");
+    assert_eq!(output.status.code(), Some(4), "{}", String::from_utf8_lossy(&output.stderr));
+    let results = fs::read_to_string(&out).expect("results");
+    let lines: Vec<serde_json::Value> = results.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let error = &lines[0]["error"];
+    assert_eq!((&lines[0]["response"], &error["code"]), (&serde_json::Value::Null, &serde_json::json!("request_invalid")));
+    assert!(error["message"].as_str().expect("a message").starts_with("response_format: constraint lost: "), "{error}");
+    let reply = lines[1]["response"]["body"]["choices"][0]["message"]["content"].as_str().expect("a reply");
+    assert!(reply.starts_with('{'), "{reply}");
+    // Replies may quote a case.
+    use std::os::unix::fs::PermissionsExt;
+    assert_eq!(fs::metadata(&out).expect("results").permissions().mode() & 0o777, 0o600);
 }
 
 /// A batch is answered in its order and form, and again from what is on record.

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A module names only modules with a smaller number.
-const LAYERS: [(&str, u32); 12] = [
+const LAYERS: [(&str, u32); 13] = [
     ("cli", 6),
     ("bench", 5),
     ("pipelines", 4),
@@ -17,6 +17,7 @@ const LAYERS: [(&str, u32); 12] = [
     ("data", 1),
     ("models", 1),
     ("prompts", 1),
+    ("json", 0),
     ("error", 0),
 ];
 

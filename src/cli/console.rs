@@ -4,6 +4,7 @@ use crate::data::Problem;
 use crate::engine::GenerateError;
 use crate::error::ExitStatus;
 use crate::store::{OpenReport, StoreError};
+use std::io::IsTerminal;
 
 /// A command that could not do what was asked.
 #[derive(Debug)]
@@ -139,5 +140,7 @@ pub fn complain(text: impl std::fmt::Display) {
 /// Sends logs to stderr: warnings unless `filter` says otherwise.
 pub fn start_logs(filter: Option<&str>) {
     let filter = tracing_subscriber::EnvFilter::new(filter.unwrap_or("error"));
-    let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).try_init();
+    // Colours are for people: a log file gets none.
+    let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let _ = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(std::io::stderr).try_init();
 }

@@ -7,6 +7,7 @@ use super::results;
 use crate::data::study::{PartialGames, UndecidedGames};
 use crate::data::{Numerics, Study};
 use crate::engine::EngineIdentity;
+use crate::engine::generate::{DEFAULT_REPLY_TOKENS, ReplyLimit};
 use crate::measure::points::EmptyGames;
 use crate::measure::rubric::Scheme;
 use crate::pipelines::gavel::{Docket, Game, JudgeSettings, ScoringSettings, games};
@@ -25,6 +26,8 @@ pub struct Plan {
     pub judged_by: JudgePlan,
     pub judge: JudgeSettings,
     pub scoring: ScoringSettings,
+    /// Manifest and further files that the study is read from, folders aside.
+    pub input_files: Vec<PathBuf>,
     pub store_dir: PathBuf,
     pub results_dir: PathBuf,
     pub no_text: bool,
@@ -57,7 +60,7 @@ pub fn plan(args: &StudyArgs, mut study: Study) -> Result<Plan, Failure> {
     let judge = JudgeSettings {
         finding_schema: manifest.judge.finding_schema,
         reply: manifest.judge.reply,
-        max_reply_tokens: manifest.judge.max_reply_tokens,
+        reply_limit: reply_limit(manifest.judge.max_reply_tokens, &judged_by),
         max_reasoning_tokens: judged_by.card.reasoning_tokens(manifest.judge.max_reasoning_tokens).map_err(Failure::usage)?,
         max_findings: manifest.judge.max_findings,
         max_attempts: manifest.judge.max_attempts,
@@ -95,6 +98,8 @@ pub fn plan(args: &StudyArgs, mut study: Study) -> Result<Plan, Failure> {
     for (name, dir) in [("store", &store_dir), ("results", &results_dir)] {
         results::refuse_input_folder(name, dir, &inputs)?;
     }
+    let index_dates = manifest.reports.index_dates.iter().map(|path| root.join(path));
+    let input_files = std::iter::once(study.manifest_path.clone()).chain(index_dates).collect();
     let docket = Docket::take_from(&mut study);
     Ok(Plan {
         name: manifest.study.name.clone(),
@@ -104,12 +109,22 @@ pub fn plan(args: &StudyArgs, mut study: Study) -> Result<Plan, Failure> {
         judged_by,
         judge,
         scoring,
+        input_files,
         store_dir,
         results_dir,
         no_text: args.no_text || manifest.results.no_text,
         intake,
         left_out,
     })
+}
+
+/// The limit that the manifest sets, or what the judge's context leaves. The context of a served judge is its server's business.
+fn reply_limit(asked: Option<u32>, judged_by: &JudgePlan) -> ReplyLimit {
+    match (asked, &judged_by.card.served) {
+        (Some(n), _) => ReplyLimit::Fixed(n),
+        (None, Some(_)) => ReplyLimit::Fixed(DEFAULT_REPLY_TOKENS),
+        (None, None) => ReplyLimit::Context { most: DEFAULT_REPLY_TOKENS, context_tokens: judged_by.llama.context_tokens },
+    }
 }
 
 /// What of the engine's settings can change a reply.
@@ -147,7 +162,7 @@ pub fn settings_shown(plan: &Plan) -> Vec<(String, String)> {
             "most evidence and rationale characters",
             format!("{} and {}", JudgeSettings::MAX_EVIDENCE_CHARS, JudgeSettings::MAX_RATIONALE_CHARS),
         ),
-        ("most reply tokens", plan.judge.max_reply_tokens.to_string()),
+        ("most reply tokens", plan.judge.reply_limit.to_string()),
         ("attempts", plan.judge.max_attempts.to_string()),
         ("seed of sides", plan.judge.seed.to_string()),
         ("time tolerance", format!("max({} h, 10%)", plan.judge.tolerance_floor_hours)),

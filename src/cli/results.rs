@@ -5,12 +5,12 @@ use crate::error::ExitStatus;
 use crate::report::{Svg, Table};
 use serde_json::{Map, Value, json};
 use std::fs;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// What is written must not replace what is read.
 pub fn refuse_input_folder(name: &str, dir: &Path, inputs: &[PathBuf]) -> Result<(), Failure> {
-    match inputs.iter().find(|input| is_same_folder(input, dir)) {
+    match inputs.iter().find(|input| is_same_path(input, dir)) {
         Some(input) => Err(Failure::usage(format_args!(
             "{name}: {} is a folder of reports or timelines ({}); choose another one",
             dir.display(),
@@ -20,8 +20,8 @@ pub fn refuse_input_folder(name: &str, dir: &Path, inputs: &[PathBuf]) -> Result
     }
 }
 
-/// Whether two paths lead to one folder, be it there yet or not.
-pub fn is_same_folder(x: &Path, y: &Path) -> bool {
+/// Whether two paths lead to one file or folder, be it there yet or not.
+pub fn is_same_path(x: &Path, y: &Path) -> bool {
     let real = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_path_buf());
     real(x) == real(y)
 }
@@ -92,12 +92,10 @@ fn remove(folder: &Path, name: &str, endings: &[&str]) -> Result<(), Failure> {
 
 /// A new file, readable by its owner only, in the place of what was there.
 pub fn create_private(path: &Path) -> Result<fs::File, Failure> {
-    fs::OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(path)
+    let opened = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
+    // A file that was there keeps its rights when it is opened.
+    opened
+        .and_then(|file| file.set_permissions(fs::Permissions::from_mode(0o600)).map(|()| file))
         .map_err(|error| Failure::usage(format_args!("cannot write {}: {error}", path.display())))
 }
 

@@ -19,8 +19,18 @@ pub enum RowFault {
     FieldCount,
     /// The first row of a CSV file is neither a known header nor an event.
     HeaderUnknown,
+    /// A row below a header that names several columns of events or of times.
+    HeaderAmbiguous,
+    /// A JSON row has several keys for its event or its time.
+    KeysAmbiguous,
+    /// A key stands twice in one JSON object.
+    KeyRepeated,
     /// A quote is never closed.
     QuoteUnclosed,
+    /// Text follows a closing quote, as after a quote that is escaped by a backslash.
+    QuoteMisplaced,
+    /// A quoted field holds line ends and what looks like rows.
+    QuoteOverRows,
     /// The event text is empty.
     EventEmpty,
     /// A JSON row has no time at all.
@@ -35,6 +45,14 @@ pub enum RowFault {
     TimeSplitSign,
     /// The time is infinite, not a number, or too large.
     TimeNotFinite,
+    /// The time lies more than 200 years from time 0.
+    TimeTooFar,
+    /// The time is a date or a time of day, and nothing says when time 0 was.
+    TimeIsDate,
+    /// The date is not in ISO form.
+    DateNotIso,
+    /// Of the date and that of time 0 only one has an offset from UTC.
+    DateOffset,
     /// The time has misplaced commas or points.
     TimeMalformedNumber,
     /// The time starts with something other than a number.
@@ -64,7 +82,12 @@ impl RowFault {
             Self::FieldMissing => "field_missing",
             Self::FieldCount => "field_count",
             Self::HeaderUnknown => "header_unknown",
+            Self::HeaderAmbiguous => "header_ambiguous",
+            Self::KeysAmbiguous => "keys_ambiguous",
+            Self::KeyRepeated => "key_repeated",
             Self::QuoteUnclosed => "quote_unclosed",
+            Self::QuoteMisplaced => "quote_misplaced",
+            Self::QuoteOverRows => "quote_over_rows",
             Self::EventEmpty => "event_empty",
             Self::TimeMissing => "time_missing",
             Self::TimeUnit => "time_unit",
@@ -72,6 +95,10 @@ impl RowFault {
             Self::TimeExpression => "time_expression",
             Self::TimeSplitSign => "time_split_sign",
             Self::TimeNotFinite => "time_not_finite",
+            Self::TimeTooFar => "time_too_far",
+            Self::TimeIsDate => "time_is_date",
+            Self::DateNotIso => "date_not_iso",
+            Self::DateOffset => "date_offset",
             Self::TimeMalformedNumber => "time_malformed_number",
             Self::TimeNotANumber => "time_not_a_number",
             Self::LatexColumns => "latex_columns",
@@ -100,6 +127,22 @@ impl RowFault {
                 "expected a header or an event in the first row, got neither",
                 "name the columns event and time, or remove the row",
             ),
+            Self::HeaderAmbiguous => {
+                ("expected one column of events and one of times, got several", "name them event and time, or rename the others")
+            }
+            Self::KeysAmbiguous => (
+                "expected one key for the event and one for the time, got several",
+                "name them event and time, or rename the others",
+            ),
+            Self::KeyRepeated => ("expected every key once in a JSON object, got one twice", "keep one of the two"),
+            Self::QuoteMisplaced => (
+                "expected a comma or the end of the line after a closing quote, got more text",
+                "double every quote inside a quoted field (\"\", not \\\"), or close the quote where the field ends",
+            ),
+            Self::QuoteOverRows => (
+                "expected the end of a quoted field, got further lines that look like rows",
+                "close the quote that is opened here, or double it where it belongs to the text",
+            ),
             Self::QuoteUnclosed => (
                 "expected a closing quote, got the end of the file",
                 "close the quote, and double every quote inside a quoted field",
@@ -111,6 +154,19 @@ impl RowFault {
             Self::TimeExpression => ("expected a number of hours, got a calculation", PLAIN),
             Self::TimeSplitSign => ("expected a number of hours, got a sign apart from its digits", PLAIN),
             Self::TimeNotFinite => ("expected a finite number of hours, got one that is infinite or undefined", PLAIN),
+            Self::TimeTooFar => ("expected a time within 200 years of time 0, got one beyond", "check the unit: times are hours"),
+            Self::TimeIsDate => (
+                "expected a number of hours, got a date or a time of day",
+                "write hours relative to time 0, or name a file with the date of time 0 of every case: index_dates under [reports]",
+            ),
+            Self::DateNotIso => (
+                "expected a date as 2019-03-05 or 2019-03-05T14:30, got another form or no such day",
+                "write year-month-day: 05/03/2019 is March to some and May to others",
+            ),
+            Self::DateOffset => (
+                "expected an offset from UTC at both this time and time 0 or at neither, got one",
+                "write both with an offset or both without",
+            ),
             Self::TimeMalformedNumber => ("expected a number of hours, got misplaced commas or points", PLAIN),
             Self::TimeNotANumber => ("expected a number of hours, got other text", PLAIN),
             Self::LatexColumns => {
@@ -201,6 +257,8 @@ read_counts! {
     repeated_blocks,
     /// Rows that look like rows: kept, in repeated blocks, or rejected.
     rows_read,
+    /// Kept rows whose date was turned into hours.
+    dates_converted,
     /// Kept rows without a time.
     times_na,
     /// Kept rows whose time field is empty; part of `times_na`.
@@ -235,6 +293,8 @@ read_counts! {
     windows_1252,
     /// Files with nothing but white space.
     empty_files,
+    /// Entries of the folder that systems leave beside files, as `.DS_Store` and `._name`; not read.
+    litter_files,
 }
 
 impl ReadCounts {

@@ -6,6 +6,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize};
+use unicode_normalization::UnicodeNormalization;
 
 /// Why a text is not a valid name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -65,7 +66,8 @@ fn check_name(kind: &'static str, value: String) -> Result<String, IdError> {
     }
     match value.chars().find(|c| matches!(c, '/' | '\\') || c.is_control()) {
         Some(found) => Err(IdError::Character { kind, value, found }),
-        None => Ok(value),
+        // One name has one form, whichever of the two a file system or an editor wrote.
+        None => Ok(value.nfc().collect()),
     }
 }
 
@@ -160,6 +162,7 @@ mod tests {
     fn names_are_checked() {
         assert_eq!(CaseId::new("PMC1").unwrap().to_string(), "PMC1");
         assert_eq!(CaseId::new("été ≥ 2").unwrap().as_str(), "été ≥ 2");
+        assert_eq!(CaseId::new("e\u{301}te\u{301} ≥ 2").unwrap(), CaseId::new("été ≥ 2").unwrap(), "NFD and NFC");
         assert!(matches!(CaseId::new(" "), Err(IdError::Empty { kind: "case id" })));
         assert!(matches!(SourceName::new("a "), Err(IdError::OuterSpace { .. })));
         assert!(matches!(SourceName::new("a/b"), Err(IdError::Character { found: '/', .. })));

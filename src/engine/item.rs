@@ -1,6 +1,6 @@
 //! Requests and their content keys.
 
-use super::generate::{Constraint, Message};
+use super::generate::{Constraint, Message, ReplyLimit};
 use crate::data::Numerics;
 use crate::models::{ModelCard, Reasoning};
 use crate::prompts::PromptId;
@@ -76,7 +76,7 @@ pub struct Request {
     pub labels: BTreeMap<String, String>,
     pub messages: Vec<Message>,
     pub constraint: Option<Arc<Constraint>>,
-    pub max_reply_tokens: u32,
+    pub reply_limit: ReplyLimit,
     /// Most tokens of reasoning before the reply; `None` for a judge that does not think aloud.
     pub max_reasoning_tokens: Option<u32>,
     /// 1 for the first try.
@@ -118,6 +118,9 @@ struct Decoding {
     method: &'static str,
     seed: u64,
     max_reply_tokens: u32,
+    /// The context that may leave the reply less; absent where the limit is fixed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context_tokens: Option<u32>,
     /// Absent for judges that do not think aloud.
     #[serde(skip_serializing_if = "Option::is_none")]
     max_reasoning_tokens: Option<u32>,
@@ -133,7 +136,8 @@ pub(super) fn key(model: &ModelIdentity, engine: Option<&EngineIdentity>, reques
         decoding: Decoding {
             method: "greedy",
             seed: 0,
-            max_reply_tokens: request.max_reply_tokens,
+            max_reply_tokens: request.reply_limit.most(),
+            context_tokens: request.reply_limit.context_tokens(),
             max_reasoning_tokens: request.max_reasoning_tokens,
         },
         constraint: request.constraint.as_ref().map(|constraint| constraint.key_text()),

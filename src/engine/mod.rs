@@ -13,9 +13,10 @@ pub use error::GenerateError;
 pub use item::{ENGINE_VERSION, EngineIdentity, ModelIdentity, PendingItem, Request};
 pub use stats::{EngineStats, StatsSnapshot};
 
+use crate::models::Reasoning;
 use crate::store::{FinishReason, ItemKey, Origin, Outcome, Record, Store};
 use futures::channel::oneshot;
-use generate::{Finished, Generated, Generator, Job};
+use generate::{Finished, Generated, Generator, Job, take_reasoning_off};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -85,7 +86,7 @@ impl Engine {
         let key = self.key(&request);
         if let Some(record) = self.store.get(&key)? {
             self.stats.add_replayed();
-            return Ok(record);
+            return Ok(replayed(record, &request));
         }
         let Some(generator) = &self.generator else {
             let item = PendingItem { key, request };
@@ -127,7 +128,7 @@ impl Engine {
         generator.submit(Job {
             messages: request.messages.clone(),
             constraint: request.constraint.clone(),
-            max_reply_tokens: request.max_reply_tokens,
+            reply_limit: request.reply_limit,
             began: Box::new(|| ()),
             max_reasoning_tokens: request.max_reasoning_tokens,
             done,
@@ -139,6 +140,7 @@ impl Engine {
             Generated::Lost { reason } => return Err(GenerateError::Engine { reason }),
             Generated::Finished(finished) => finished_record(key, request, finished),
             Generated::TooLong { reason } => failed_record(key, request, Outcome::PromptTooLong, reason),
+            Generated::Refused { reason } => failed_record(key, request, Outcome::RequestInvalid, reason),
             Generated::Crashed { reason } => failed_record(key, request, Outcome::EngineCrash, reason),
         };
         self.store.put(&record)?;
@@ -147,7 +149,8 @@ impl Engine {
     }
 }
 
-fn finished_record(key: ItemKey, request: &Request, finished: Finished) -> Record {
+fn finished_record(key: ItemKey, request: &Request, mut finished: Finished) -> Record {
+    take_reasoning_off(&mut finished, None);
     let (outcome, detail) = match finished.finish {
         FinishReason::Length => (Outcome::Truncated, None),
         FinishReason::Loop => {
@@ -177,6 +180,7 @@ fn record(key: ItemKey, request: &Request, outcome: Outcome, finished: Finished,
         reply: finished.reply,
         reasoning_cut: finished.reasoning.as_ref().is_some_and(|thoughts| thoughts.was_cut),
         reasoning: finished.reasoning.map(|thoughts| thoughts.text),
+        unnamed_mark: finished.unnamed_mark,
         usage: finished.usage,
         batch_width: finished.batch_width,
         min_margin: finished.min_margin,
@@ -186,8 +190,33 @@ fn record(key: ItemKey, request: &Request, outcome: Outcome, finished: Finished,
     }
 }
 
-/// The record of a reply that somebody else computed for `request`, as `assize replies` takes it in.
+/// A record as it is on file, read as one of today's would be: an earlier version may have kept reasoning in the reply.
+fn replayed(record: Record, request: &Request) -> Record {
+    if !record.outcome.answers() {
+        return record;
+    }
+    let mut finished = Finished::of_text(record.reply.clone(), record.finish, record.origin);
+    take_reasoning_off(&mut finished, None);
+    let Some(thoughts) = finished.reasoning else { return record };
+    let outcome = match finished.finish {
+        FinishReason::Length | FinishReason::Loop => record.outcome,
+        _ => (request.classify)(&finished.reply),
+    };
+    let reasoning = [record.reasoning, Some(thoughts.text)].into_iter().flatten().collect::<Vec<_>>().join("\n");
+    Record {
+        outcome,
+        finish: finished.finish,
+        reply: finished.reply,
+        reasoning: Some(reasoning),
+        unnamed_mark: finished.unnamed_mark,
+        ..record
+    }
+}
+
+/// The record of a reply that somebody else computed for `request`, as `assize replies` takes it in. `reasoning` are the marks that
+/// the judge's card names.
 #[must_use]
-pub fn imported_record(key: ItemKey, request: &Request, reply: Finished) -> Record {
+pub fn imported_record(key: ItemKey, request: &Request, mut reply: Finished, reasoning: Option<&Reasoning>) -> Record {
+    take_reasoning_off(&mut reply, reasoning);
     finished_record(key, request, reply)
 }

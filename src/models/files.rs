@@ -1,6 +1,6 @@
 //! The files of a card on this machine: found, complete, and the ones that the card means.
 
-use super::{ModelCard, ModelFile};
+use super::{ModelCard, ModelFile, not_a_gguf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -30,7 +30,9 @@ pub enum FileError {
         "model `{model}`: {path} is missing (file {number} of {total}); fetch it (`make models` for the default models) or name its folder with --model-dir"
     )]
     Missing { model: String, path: PathBuf, number: usize, total: usize },
-    #[error("{path}: expected {expected} bytes, got {found}; the download is not complete, fetch it again")]
+    #[error("{path}: expected a GGUF of {expected} bytes, got {what}")]
+    Other { path: PathBuf, expected: u64, what: &'static str },
+    #[error("{path}: expected {expected} bytes, got {found}; {}", size_remedy(*.expected, *.found))]
     Size { path: PathBuf, expected: u64, found: u64 },
     #[error("{path}: expected sha256 {expected}, got {found}; this is not the file that the card names")]
     Hash { path: PathBuf, expected: String, found: String },
@@ -38,6 +40,10 @@ pub enum FileError {
     Shards { path: PathBuf, number: usize, total: usize, listed: usize },
     #[error("cannot read {path}: {source}")]
     Read { path: PathBuf, source: std::io::Error },
+}
+
+fn size_remedy(expected: u64, found: u64) -> &'static str {
+    if found < expected { "the download is not complete, fetch it again" } else { "this is not the file that the card names" }
 }
 
 /// Finds every file of `card` under `folder` and checks sizes and shard names; reads no contents.
@@ -58,6 +64,10 @@ pub fn locate(card: &ModelCard, folder: &Path) -> Result<LocalModel, FileError> 
             return Err(FileError::Missing { model: card.name.clone(), path, number: i + 1, total });
         };
         if metadata.len() != expected.bytes {
+            let is_gguf = path.extension().is_some_and(|extension| extension == "gguf");
+            if is_gguf && let Ok(Some(what)) = not_a_gguf(&path) {
+                return Err(FileError::Other { path, expected: expected.bytes, what });
+            }
             return Err(FileError::Size { path, expected: expected.bytes, found: metadata.len() });
         }
         files.push(LocalFile { path, expected: expected.clone() });

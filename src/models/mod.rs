@@ -5,10 +5,12 @@
 
 mod card;
 mod files;
+mod first_bytes;
 mod pin;
 mod reasoning;
 
 pub use card::{BUILTIN_CARDS, CardError, ModelCard, ModelFile, ModelKind, Served, Template};
 pub use files::{FileError, LocalFile, LocalModel, locate, sha256_of, shard_of, verify_hashes};
+pub use first_bytes::not_a_gguf;
 pub use pin::{Measured, pin};
 pub use reasoning::{DEFAULT_REASONING_TOKENS, Marks, Reasoning};

@@ -1,6 +1,7 @@
 //! The methods as async functions of the engine's replies. No files, no clock, no backend: with a scripted generator they run in a
 //! unit test, and from a store they replay to the same result.
 
+pub mod ask;
 pub mod determinism;
 pub mod draw;
 pub mod evaluate;

@@ -2,7 +2,7 @@
 //! column's meaning.
 
 use crate::measure::MeasureError;
-use crate::report::ReportError;
+use crate::report::{ReportError, from_spreadsheet};
 
 /// Longest answer that a message repeats; longer texts may be somebody's notes on a case.
 const MAX_REPEATED: usize = 24;
@@ -71,7 +71,7 @@ impl SheetRow {
         column.and_then(|column| self.fields.get(column)).map_or("", |field| field.trim())
     }
 
-    /// The field exactly as it is in the file.
+    /// The field with its outer white space.
     pub fn exact(&self, column: usize) -> &str {
         self.fields.get(column).map_or("", String::as_str)
     }
@@ -79,7 +79,8 @@ impl SheetRow {
 
 impl Sheet {
     /// Splits a text into rows. Commas, semicolons and tabs separate (whichever the header has most of), a byte order mark is
-    /// skipped, blank rows are dropped, and a row may end early: spreadsheets leave all of these behind.
+    /// skipped, blank rows are dropped, and a row may end early: spreadsheets leave all of these behind. The apostrophe that protects a
+    /// text from being taken for a formula goes.
     ///
     /// # Errors
     /// No header, a column that is in it twice, or rows with more fields than it.
@@ -103,7 +104,7 @@ impl Sheet {
             let blank = text.as_bytes()[at..].iter().take_while(|byte| matches!(byte, b'\n' | b'\r')).count();
             line += text.as_bytes()[counted_to..at + blank].iter().filter(|&&byte| byte == b'\n').count();
             counted_to = at + blank;
-            let fields: Vec<String> = record.iter().map(str::to_owned).collect();
+            let fields: Vec<String> = record.iter().map(|field| from_spreadsheet(field).to_owned()).collect();
             if fields.iter().all(|field| field.trim().is_empty()) {
                 continue;
             }
@@ -188,14 +189,10 @@ pub fn write(columns: &[&str], rows: impl IntoIterator<Item = Vec<String>>, read
     if reader == Reader::Person { format!("\u{feff}{text}") } else { text }
 }
 
-/// A text for a spreadsheet cell: one that would be taken for a formula gets an apostrophe before it.
-pub fn cell_text(text: &str) -> String {
-    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text.to_owned() }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::spreadsheet_text;
 
     #[test]
     fn sheets_are_read_as_spreadsheets_save_them() {
@@ -238,12 +235,13 @@ mod tests {
 
     #[test]
     fn what_is_written_reads_back_and_is_no_formula() {
-        let text = cell_text("=HYPERLINK(\"x\"), \"q\"\nnext");
+        let written = "=HYPERLINK(\"x\"), \"q\"\nnext";
+        let text = spreadsheet_text(written);
         let csv = write(&["id", "event"], [vec!["x".to_owned(), text.clone()]], Reader::Person);
         assert!(csv.starts_with('\u{feff}'));
         let sheet = Sheet::read(&csv).unwrap();
-        assert_eq!(sheet.rows[0].exact(1), text);
+        assert_eq!(sheet.rows[0].exact(1), written);
         assert!(text.starts_with("'="));
-        assert_eq!(cell_text("fever"), "fever");
+        assert_eq!(["fever", "-72", "'tis"].map(spreadsheet_text), ["fever", "-72", "'tis"]);
     }
 }

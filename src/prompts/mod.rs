@@ -9,7 +9,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-const BUILTIN: [(&str, &str); 1] = [("gavel/judge.v1", include_str!("../../prompts/gavel/judge.v1.txt"))];
+const BUILTIN: [(&str, &str); 2] = [
+    ("gavel/judge.v1", include_str!("../../prompts/gavel/judge.v1.txt")),
+    ("gavel/judge.v2", include_str!("../../prompts/gavel/judge.v2.txt")),
+];
 
 /// Which text asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -117,7 +120,10 @@ mod tests {
     /// Replies are stored under the hash of their prompt. A changed text needs a new version file, not a new hash here.
     #[test]
     fn released_prompts_do_not_change() {
-        let released = [("gavel/judge.v1", "9ae86ea1fc1349162a7c3c2aefbb64ae028e3ec472270e4c351df98702a41f85")];
+        let released = [
+            ("gavel/judge.v1", "9ae86ea1fc1349162a7c3c2aefbb64ae028e3ec472270e4c351df98702a41f85"),
+            ("gavel/judge.v2", "50d85134f2cb51a8cb9945f22eb9977ab7404fa9aae21b1497c270f242ebcb3e"),
+        ];
         for (name, sha256) in released {
             let prompt = Prompt::find(name, Path::new("")).expect("a built-in prompt");
             assert_eq!(prompt.id().sha256, sha256, "{name} was changed: write the next version file instead");

@@ -15,4 +15,4 @@ pub use figure::{
     TransitionMapFigure,
 };
 pub use page::GavelPage;
-pub use table::{Align, Cell, Column, Table};
+pub use table::{Align, Cell, Column, Table, from_spreadsheet, spreadsheet_text};

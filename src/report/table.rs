@@ -9,6 +9,7 @@ use comfy_table::{CellAlignment, ContentArrangement, TableComponent};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use super::error::ReportError;
+use crate::json::escape_line_ends;
 
 /// Which side of its column a cell keeps to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -261,7 +262,8 @@ impl Table {
         out
     }
 
-    /// The table as CSV: a header of keys, then the rows; `\n` line ends; a missing cell is empty.
+    /// The table as CSV: a header of keys, then the rows; `\n` line ends; a missing cell is empty. A text that a spreadsheet would take for
+    /// a formula is protected by an apostrophe; JSON has it as it is.
     ///
     /// # Numerics
     /// Numbers are written in the shortest decimal form that reads back to the same `f64`.
@@ -287,7 +289,7 @@ impl Table {
         let mut json = serde_json::to_string_pretty(&Rows(self))
             .map_err(|source| ReportError::Json { place: format!("table {:?}", self.name), source })?;
         json.push('\n');
-        Ok(json)
+        Ok(escape_line_ends(json))
     }
 }
 
@@ -320,7 +322,7 @@ impl Serialize for Object<'_> {
 /// A cell for programs.
 fn exact(cell: &Cell) -> String {
     match cell {
-        Cell::Text(text) => text.clone(),
+        Cell::Text(text) => spreadsheet_text(text),
         Cell::Int(n) => n.to_string(),
         Cell::Number { value, .. } => {
             serde_json::Number::from_f64(*value).expect("Table::push refuses numbers that are not finite").to_string()
@@ -328,6 +330,22 @@ fn exact(cell: &Cell) -> String {
         Cell::Missing => String::new(),
     }
 }
+
+/// A text for a CSV cell: one that a spreadsheet would take for a formula gets an apostrophe before it. Numbers stay numbers.
+#[must_use]
+pub fn spreadsheet_text(text: &str) -> String {
+    let is_formula = text.starts_with(FORMULA_STARTS) && text.parse::<f64>().is_err();
+    if is_formula { format!("'{text}") } else { text.to_owned() }
+}
+
+/// What [`spreadsheet_text`] was made of.
+#[must_use]
+pub fn from_spreadsheet(text: &str) -> &str {
+    text.strip_prefix('\'').filter(|rest| rest.starts_with(FORMULA_STARTS)).unwrap_or(text)
+}
+
+/// What a formula begins with.
+const FORMULA_STARTS: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
 
 /// A number with a fixed count of decimals and no negative zero.
 pub(super) fn fixed(value: f64, decimals: usize) -> String {

@@ -18,16 +18,30 @@ pub enum Outcome {
     EvidenceInvalid,
     /// The prompt and the reply's reserve do not fit the context; nothing was computed. Such a record never answers its key.
     PromptTooLong,
+    /// The request cannot be answered as it is: its form does not compile, or the chat template refuses its messages. Such a record
+    /// never answers its key.
+    RequestInvalid,
     /// The engine failed on this item. Such a record never answers its key: the item is computed again.
     EngineCrash,
 }
 
 impl Outcome {
+    /// Every outcome, in the order of tables.
+    pub const ALL: [Self; 7] = [
+        Self::Ok,
+        Self::SchemaInvalid,
+        Self::EvidenceInvalid,
+        Self::Truncated,
+        Self::PromptTooLong,
+        Self::RequestInvalid,
+        Self::EngineCrash,
+    ];
+
     /// Whether such a record answers its key. A crash or a prompt that did not fit says nothing of the judge: another run, with more
     /// memory or a longer context, may do better.
     #[must_use]
     pub fn answers(self) -> bool {
-        !matches!(self, Self::EngineCrash | Self::PromptTooLong)
+        !matches!(self, Self::EngineCrash | Self::PromptTooLong | Self::RequestInvalid)
     }
 
     /// The name used in tables.
@@ -39,6 +53,7 @@ impl Outcome {
             Self::SchemaInvalid => "schema_invalid",
             Self::EvidenceInvalid => "evidence_invalid",
             Self::PromptTooLong => "prompt_too_long",
+            Self::RequestInvalid => "request_invalid",
             Self::EngineCrash => "engine_crash",
         }
     }
@@ -138,6 +153,9 @@ pub struct Record {
     /// The reasoning reached its limit and was ended by the engine.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reasoning_cut: bool,
+    /// The mark of the reasoning that the reply began with, where the judge's card names no such mark.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unnamed_mark: Option<String>,
     pub usage: Usage,
     /// Sequences decoded together when the reply ended; 1 in exact mode, 0 when unknown.
     pub batch_width: u32,

@@ -2,6 +2,7 @@
 
 use super::index::Place;
 use super::{Record, StoreError};
+use crate::json;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
@@ -59,7 +60,9 @@ fn checksum(bytes: &[u8]) -> String {
 
 /// `record` as a stored line with its line end.
 pub(super) fn encode(record: &Record) -> Vec<u8> {
-    let raw = serde_json::value::to_raw_value(record).expect("a record serialises: its keys are strings and its numbers finite");
+    // Escaped, so that a reader in any language splits the file into the same lines.
+    let text = json::line(record).expect("a record serialises: its keys are strings and its numbers finite");
+    let raw = RawValue::from_string(text).expect("what was serialised is JSON");
     let line = Line { sum: checksum(raw.get().as_bytes()), record: &raw };
     let mut bytes = serde_json::to_vec(&line).expect("a line of raw JSON serialises");
     bytes.push(b'\n');

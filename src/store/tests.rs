@@ -35,6 +35,7 @@ fn record(name: &str, outcome: Outcome) -> Record {
         reply: format!("{{\"findings\":[]}} {name} “ünïcode”\n\u{0}"),
         reasoning: None,
         reasoning_cut: false,
+        unnamed_mark: None,
         usage: Usage { prompt_tokens: 7, reused_tokens: 3, reply_tokens: 2 },
         batch_width: 1,
         min_margin: Some(0.25),

@@ -196,7 +196,7 @@ fn eight_sources_are_tabled_drawn_and_compared() {
     for case in 0..4 {
         folder.write(&format!("manual/{case}.csv"), "event,time\nfever,-48\ncough,-24\nrash,0\nwent home,96\n");
         for (i, name) in names.iter().enumerate() {
-            let late = 24 * (i + case);
+            let late = 24 * (i as i64 + case);
             let timeline = format!("event,time\nfever,{}\ncough,{late}\nrashes,{}\nwent home,{}\n", -48, 1 + late, 90 - late);
             folder.write(&format!("{name}/{case}.csv"), timeline);
         }
@@ -283,7 +283,7 @@ fn two_files_of_one_case_are_refused() {
         folder.write(name, "[]");
     }
     let ran = evaluate(&folder, &["--format", "uid"]).exits(2);
-    ran.says("expected one file of case one, got pred/one.json and pred/one.jsonl").says("--suffix");
+    ran.says("pred: expected one file of the case \"one\", got \"one.json\" and \"one.jsonl\"").says("suffix");
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn requests_are_openai_batch_lines() {
         ids.insert(id.to_string());
         let body = &request["body"];
         assert_eq!(body["model"], "written-replies");
-        assert_eq!((&body["temperature"], &body["max_tokens"]), (&json!(0), &json!(2048)));
+        assert_eq!((&body["temperature"], &body["max_tokens"]), (&json!(0), &json!(16_384)));
         assert_eq!(body["messages"].as_array().unwrap().len(), 1);
         assert_eq!(body["messages"][0]["role"], "user");
         assert_eq!(body["response_format"]["type"], "json_schema");

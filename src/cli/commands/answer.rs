@@ -1,5 +1,6 @@
 //! `assize answer`: a batch of chat requests answered by a judge on this machine.
 
+mod body;
 mod question;
 mod result;
 
@@ -9,15 +10,16 @@ use crate::cli::args::{AnswerArgs, GlobalArgs};
 use crate::cli::console::{Failure, Remarks};
 use crate::cli::judge_plan::JudgePlan;
 use crate::cli::progress::{Counted, Progress};
+use crate::cli::results::create_private;
 use crate::cli::signals;
 use crate::data::study::JudgeSection;
 use crate::engine::{Engine, GenerateError};
 use crate::error::ExitStatus;
+use crate::json;
 use crate::report::{Cell, Column, Table};
 use crate::store::{Outcome, Record, Store};
 use futures::stream::{self, StreamExt};
 use question::{Question, read_batch};
-use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,7 +39,7 @@ pub fn run(args: &AnswerArgs, global: &GlobalArgs) -> Result<ExitStatus, Failure
             plan.card.name
         )));
     }
-    let questions = read_batch(&args.batch, &plan.card)?;
+    let questions = read_batch(&args.batch, &plan.card, plan.llama.context_tokens)?;
     let store_dir = args.store.clone().unwrap_or_else(|| beside(&args.out, ".store"));
     let store = Arc::new(Store::open(&store_dir)?);
     remarks.store(store.open_report());
@@ -97,21 +99,22 @@ fn ask_all(questions: &[Question], engine: &Engine, n_in_flight: usize, remarks:
 /// Writes the results beside `path` and puts them in its place, so that it never holds a part of them.
 fn write_results(path: &Path, questions: &[Question], records: &[Record], model: &str) -> Result<(), Failure> {
     let partial = beside(path, ".partial");
+    // Replies may quote a case.
+    let mut out = BufWriter::new(create_private(&partial)?);
     let write = || -> std::io::Result<()> {
-        let mut out = BufWriter::new(File::create(&partial)?);
         for (question, record) in questions.iter().zip(records) {
-            writeln!(out, "{}", result::line(&question.custom_id, record, model))?;
+            writeln!(out, "{}", json::escape_line_ends(result::line(question, record, model).to_string()))?;
         }
         out.into_inner()?.sync_all()?;
         std::fs::rename(&partial, path)
     };
-    write().map_err(|error| Failure::usage(format_args!("cannot write {}: {error}", path.display())))
+    write().map_err(|error: std::io::Error| Failure::usage(format_args!("cannot write {}: {error}", path.display())))
 }
 
 fn counted(records: &[Record]) -> Result<Table, Failure> {
     let columns = vec![Column::text("outcome", "Outcome"), Column::number("n", "Requests")];
     let mut table = Table::new("answered", "Requests answered", columns)?;
-    for outcome in [Outcome::Ok, Outcome::Truncated, Outcome::SchemaInvalid, Outcome::PromptTooLong, Outcome::EngineCrash] {
+    for outcome in Outcome::ALL.into_iter().filter(|outcome| *outcome != Outcome::EvidenceInvalid) {
         let n = records.iter().filter(|record| record.outcome == outcome).count();
         table.push(vec![outcome.name().into(), Cell::count(n)])?;
     }

@@ -12,6 +12,7 @@ use crate::pipelines::evaluate::{
     Compat, EvaluationSettings, FIGURES, MatchedCase, SourceMatches, TextDistance, evaluate, figures, tables,
 };
 use crate::pipelines::intake_table;
+use crate::report::spreadsheet_text;
 use corpus::{Case, Corpus};
 use rayon::prelude::*;
 use std::fs::File;
@@ -176,7 +177,7 @@ impl PairsFile {
     }
 
     fn write(&mut self, row: [&str; 5]) -> Result<(), Failure> {
-        self.out.write_record(row).map_err(|error| self.failed(&error))
+        self.out.write_record(row.map(spreadsheet_text)).map_err(|error| self.failed(&error))
     }
 
     fn finish(mut self) -> Result<(), Failure> {

@@ -1,16 +1,19 @@
 //! `assize requests` and `assize replies`: prompts out and replies in, in the OpenAI-batch format.
 
 mod batch;
+mod completion;
 
 use super::docket::{engine, judge_all};
 use crate::cli::args::StudyArgs;
 use crate::cli::console::{Failure, Remarks};
 use crate::cli::resolve::{self, Plan};
+use crate::cli::results::is_same_path;
 use crate::engine::generate::Finished;
 use crate::engine::{PendingItem, imported_record};
 use crate::error::ExitStatus;
+use crate::json;
 use crate::report::{Cell, Column, Table};
-use crate::store::{ItemKey, Outcome, Store};
+use crate::store::{FinishReason, ItemKey, Outcome, Store};
 use batch::{Line, read_line, request_line};
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -34,10 +37,13 @@ pub fn requests(args: &StudyArgs, index: Option<&Path>, remarks: Remarks) -> Res
     let model = plan.judged_by.card.served.as_ref().map_or(plan.judged_by.card.name.as_str(), |served| served.model.as_str());
     // The index first: a reader of the prompts may go away early.
     if let Some(path) = index {
+        if plan.input_files.iter().any(|input| is_same_path(input, path)) {
+            return Err(Failure::usage(format_args!("--index: {} is read by this study; name another file", path.display())));
+        }
         write_index(path, &items)?;
     }
     for item in &items {
-        super::print_out(&request_line(item, model).to_string())?;
+        super::print_out(&json::escape_line_ends(request_line(item, model).to_string()))?;
     }
     remarks.say(format_args!("{} pending prompts of {} games", items.len(), plan.games.len()));
     Ok(ExitStatus::Ok)
@@ -66,6 +72,8 @@ struct Taken {
     accepted: usize,
     accepted_truncated: usize,
     accepted_invalid: usize,
+    /// Of the accepted, replies that began with reasoning by a mark that the card does not name.
+    reasoning_taken_off: usize,
     already_on_record: usize,
     duplicates: usize,
     unknown: usize,
@@ -97,9 +105,22 @@ pub fn replies(args: &StudyArgs, input: Option<&Path>, as_json: bool, remarks: R
                 rest.push((number, key, reply));
                 continue;
             };
-            let record = imported_record(key, &item.request, reply);
+            let record = imported_record(key, &item.request, reply, plan.judged_by.card.reasoning.as_ref());
+            if let Some(mark) = &record.unnamed_mark {
+                taken.reasoning_taken_off += 1;
+                crate::cli::console::complain(format_args!(
+                    "{name}:{number}: the reply begins with reasoning marked by {mark}, which was kept apart; describe the mark under \
+                     [reasoning] in the judge's card"
+                ));
+            }
             match record.outcome {
                 Outcome::Ok => {}
+                _ if record.finish == FinishReason::NoReply => {
+                    taken.accepted_invalid += 1;
+                    crate::cli::console::complain(format_args!(
+                        "{name}:{number}: the reply ends inside its reasoning (no_reply); taken in, `assize requests` asks again while attempts are left"
+                    ));
+                }
                 Outcome::Truncated => {
                     taken.accepted_truncated += 1;
                     crate::cli::console::complain(format_args!(
@@ -147,10 +168,12 @@ fn read_lines(name: &str, reader: Box<dyn Read>, taken: &mut Taken) -> Result<Ve
     for (i, line) in BufReader::new(reader).split(b'\n').enumerate() {
         let number = i + 1;
         let line = line.map_err(|error| Failure::new(ExitStatus::Internal, format_args!("cannot read {name}: {error}")))?;
+        // Editors and shells of Windows begin a file with a byte order mark.
+        let line = if i == 0 { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line) } else { &line };
         if line.trim_ascii().is_empty() {
             continue;
         }
-        match read_line(&line) {
+        match read_line(line) {
             Line::Reply(key, reply) if seen.insert(key) => replies.push((number, key, reply)),
             Line::Reply(..) => {
                 taken.duplicates += 1;
@@ -176,6 +199,7 @@ fn show(taken: &Taken, still_pending: usize, as_json: bool) -> Result<(), Failur
         ("accepted", taken.accepted),
         ("accepted_truncated", taken.accepted_truncated),
         ("accepted_breaking_the_rules", taken.accepted_invalid),
+        ("accepted_with_reasoning_taken_off", taken.reasoning_taken_off),
         ("already_on_record", taken.already_on_record),
         ("duplicate_custom_id", taken.duplicates),
         ("unknown_custom_id", taken.unknown),

@@ -2,6 +2,7 @@
 
 use crate::cli::console::{Failure, Remarks};
 use crate::error::ExitStatus;
+use crate::json;
 use crate::measure::call::{CATALOGUE, Computation, find};
 use crate::report::{Column, Table};
 use rayon::prelude::*;
@@ -87,7 +88,7 @@ fn compute(computation: &Computation, input: &Path, remarks: Remarks) -> Result<
     let answers = document.cases.par_iter().enumerate().map(|(i, case)| {
         let result = match case.input {
             None => Err("the case has no `input`".to_string()),
-            Some(input) => serde_json::from_str(input.get())
+            Some(input) => json::parse(input.get())
                 .map_err(|error| error.to_string())
                 .and_then(|input| (computation.call)(&with_whole_numbers(input))),
         };

@@ -23,6 +23,9 @@ use count::{Counts, Tokens};
 use estimate::{RunRecord, Speed};
 use std::sync::Arc;
 
+/// Tokens of a reply, at most, where no run has told how long replies are.
+const SUPPOSED_REPLY: u32 = 2_048;
+
 pub fn run(args: &StudyArgs, memory: Option<u64>, measure: bool, global: &GlobalArgs) -> Result<ExitStatus, Failure> {
     let remarks = Remarks { quiet: global.quiet };
     let plan = resolve::resolve(args, remarks)?;
@@ -30,7 +33,8 @@ pub fn run(args: &StudyArgs, memory: Option<u64>, measure: bool, global: &Global
     remarks.store(store.open_report());
     let vocabulary = vocabulary(&plan)?;
     let record = RunRecord::newest(&plan.store_dir, &plan.judged_by.model(), plan.judged_by.engine().as_ref());
-    let supposed = record.as_ref().map_or(plan.judge.max_reply_tokens as usize, RunRecord::reply_tokens_an_item);
+    let supposed =
+        record.as_ref().map_or(plan.judge.reply_limit.most().min(SUPPOSED_REPLY) as usize, RunRecord::reply_tokens_an_item);
     let counts = Counts::of(&plan, &store, vocabulary.as_ref().ok(), supposed, remarks)?;
     let mut said = Said::default();
     say_items(&counts, &mut said);
@@ -89,7 +93,7 @@ fn say_tokens(plan: &Plan, tokens: &Tokens, supposed: usize, is_seen: bool, said
             "prompt_tokens_expected: fast numerics with {} slots and {} cells, replies of {supposed} passes ({})",
             plan.judged_by.llama.slots,
             plan.judged_by.llama.kv_cells,
-            if is_seen { "as in the newest run" } else { "max_reply_tokens: no run is on record" },
+            if is_seen { "as in the newest run" } else { "supposed: no run is on record" },
         ),
     });
     if tokens.too_long > 0 {
@@ -117,7 +121,8 @@ fn say_memory(
         }
     };
     let a_token = shape.bytes_a_token(plan.judged_by.llama.kv_type);
-    let a_sequence = a_token * (tokens.volume.longest() as u64 + u64::from(plan.judge.max_reply_tokens));
+    let longest = tokens.volume.longest() as u64 + u64::from(plan.judge.reply_limit.most());
+    let a_sequence = a_token * longest.min(u64::from(plan.judged_by.llama.context_tokens));
     said.bytes("kv_a_token", a_token);
     said.bytes("kv_a_sequence", a_sequence);
     said.bytes("kv_cache", a_token * u64::from(plan.judged_by.llama.kv_cells));

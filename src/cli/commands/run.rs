@@ -171,9 +171,7 @@ fn show(plan: &Plan, outcomes: &[GameOutcome], output: &Output, as_json: bool, r
         let reason = outcome.attempts.last().and_then(|attempt| attempt.errors.first());
         // Messages about a finding may quote it: they are in the report, not on stderr.
         let detail = match outcome.status {
-            GameStatus::Failed(crate::store::Outcome::PromptTooLong | crate::store::Outcome::EngineCrash) => {
-                reason.map(|reason| format!(": {reason}")).unwrap_or_default()
-            }
+            GameStatus::Failed(failed) if !failed.answers() => reason.map(|reason| format!(": {reason}")).unwrap_or_default(),
             _ => String::new(),
         };
         remarks.say(format_args!(

@@ -53,6 +53,7 @@ fn read(path: &Path) -> Result<StageCorpus, Failure> {
     let text =
         std::fs::read_to_string(path).map_err(|error| Failure::usage(format_args!("cannot read {}: {error}", path.display())))?;
     let mut timelines = Vec::new();
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let line: Line = serde_json::from_str(line).map_err(|error| {
             let place = format!("{}:{}", path.display(), at + 1);

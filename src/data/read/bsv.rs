@@ -2,40 +2,52 @@
 //!
 //! A line is a row if and only if it has a bar and its second field is a time. What only wraps a row (bullet,
 //! quotes, box, LaTeX commands, trailing backslashes, outer bars of a markdown table) is removed and counted;
-//! the rest of the text stays as it is. Whatever stands between the tags `<think>` and `</think>` is prose. This file must not know policies or problems.
+//! the rest of the text stays as it is. Whatever stands inside a block of reasoning (`<think>`, `[THINK]` and
+//! their like, also one that is never closed) is prose. This file must not know policies or problems.
 //!
 //! The time is always the second field: further fields (`event | start | end | factuality`) are counted as
 //! extra columns and not read. An event whose own text has a bar is therefore refused unless what follows the
 //! bar is a time; guessing which bar was meant could silently take a duration for a start.
 
-use std::borrow::Cow;
+use std::ops::Range;
 
 use crate::data::counts::{ReadCounts, RowFault};
+use crate::data::reasoning_block;
 
-use super::csv::{is_event_name, is_time_name};
+use super::columns::{self, Named, Places};
 use super::ledger::{Ledger, Row};
-use super::time::parse_time;
+use super::time::{TimeRules, parse_time};
 
 /// Reads a whole file into the ledger.
 pub(super) fn read(text: &str, ledger: &mut Ledger) {
     ledger.lines(text.lines().count());
-    let mut box_open = false;
-    let mut reasoning = Reasoning::at_start_of(text);
-    for (at, raw) in text.lines().enumerate() {
+    let mut lines = Lines { box_open: false, rules: ledger.time_rules() };
+    let mut is_ambiguous = false;
+    let outside = reasoning_block::outside(text);
+    for (at, (raw, range)) in lines_of(text).enumerate() {
         let line = at + 1;
-        let outside = reasoning.outside(raw);
-        let kind = match outside.trim() {
+        let answer = part_outside(text, &range, &outside);
+        let kind = match answer.trim() {
             "" if raw.trim().is_empty() => Line::Blank,
             "" if is_markup(raw) => Line::Markup,
             "" => Line::Prose,
-            _ => classify(&outside, &mut box_open),
+            _ => lines.classify(&answer),
         };
         match kind {
             Line::Blank => ledger.blank(1),
-            Line::Header => ledger.header(),
+            Line::Header(None) => {
+                is_ambiguous = false;
+                ledger.header();
+            }
+            Line::Header(Some(what)) => {
+                is_ambiguous = true;
+                ledger.fault(line, what, "name the second column time, or rename the others");
+                ledger.header();
+            }
             Line::Markup => ledger.markup(),
             Line::Prose => ledger.prose(line),
             Line::Rejected(fault) => ledger.reject(line, fault),
+            Line::Row(_) if is_ambiguous => ledger.reject(line, RowFault::HeaderAmbiguous),
             Line::Row(mut row) => {
                 row.line = line;
                 ledger.row(*row);
@@ -44,48 +56,25 @@ pub(super) fn read(text: &str, ledger: &mut Ledger) {
     }
 }
 
-/// Follows the tags around a model's reasoning from line to line. Rows inside are thoughts, no answer.
-struct Reasoning {
-    inside: bool,
+/// The lines of a text and where they stand, without their ends.
+fn lines_of(text: &str) -> impl Iterator<Item = (&str, Range<usize>)> {
+    text.lines().map(|line| {
+        let start = line.as_ptr() as usize - text.as_ptr() as usize;
+        (line, start..start + line.len())
+    })
 }
 
-impl Reasoning {
-    const OPEN: &str = "<think>";
-    const CLOSE: &str = "</think>";
-
-    /// Inside already when the first tag closes: the opening one was part of the prompt.
-    fn at_start_of(text: &str) -> Self {
-        let close = text.find(Self::CLOSE);
-        Self { inside: close.is_some_and(|close| text.find(Self::OPEN).is_none_or(|open| close < open)) }
-    }
-
-    /// What of a line lies outside the tags, the tags themselves excluded.
-    fn outside<'a>(&mut self, line: &'a str) -> Cow<'a, str> {
-        if !self.inside && !line.contains(Self::OPEN) {
-            return Cow::Borrowed(line);
-        }
-        let mut outside = String::new();
-        let mut rest = line;
-        loop {
-            let tag = if self.inside { Self::CLOSE } else { Self::OPEN };
-            let (before, after) = match rest.split_once(tag) {
-                Some((before, after)) => (before, Some(after)),
-                None => (rest, None),
-            };
-            if !self.inside {
-                outside.push_str(before);
-            }
-            let Some(after) = after else { return Cow::Owned(outside) };
-            self.inside = !self.inside;
-            rest = after;
-        }
-    }
+/// What of a line lies outside blocks of reasoning.
+fn part_outside(text: &str, line: &Range<usize>, outside: &[Range<usize>]) -> String {
+    let shared = |part: &Range<usize>| part.start.max(line.start)..part.end.min(line.end);
+    outside.iter().map(shared).filter(|part| part.start < part.end).map(|part| &text[part]).collect()
 }
 
 /// What one line is.
 enum Line {
     Blank,
-    Header,
+    /// It names the columns, and what is wrong with them if anything is.
+    Header(Option<String>),
     Markup,
     Prose,
     Rejected(RowFault),
@@ -93,57 +82,75 @@ enum Line {
     Row(Box<Row>),
 }
 
-/// Decides what one line is; `box_open` carries an open `\boxed{` from line to line.
-fn classify(raw: &str, box_open: &mut bool) -> Line {
-    let mut marks = ReadCounts::default();
-    let trimmed = raw.trim();
-    if trimmed.is_empty() {
-        return Line::Blank;
-    }
-    let stripped = strip_backslashes(trimmed);
-    marks.stray_backslashes = usize::from(stripped.len() < trimmed.len());
-    let inner = match stripped.strip_prefix("\\boxed{") {
-        Some(inner) => {
-            *box_open = !inner.contains('}') || inner.contains('|');
-            marks.unwrapped_rows = 1;
-            inner.trim_start()
+/// Reads line after line.
+struct Lines {
+    /// A `\boxed{` is open.
+    box_open: bool,
+    rules: TimeRules,
+}
+
+impl Lines {
+    /// Decides what one line is.
+    fn classify(&mut self, raw: &str) -> Line {
+        let mut marks = ReadCounts::default();
+        let trimmed = raw.trim();
+        if trimmed.is_empty() {
+            return Line::Blank;
         }
-        None => stripped,
-    };
-    if is_markup(inner) {
-        *box_open &= !inner.starts_with('}');
-        return Line::Markup;
-    }
-    if !inner.contains('|') {
-        return if is_latex_row(inner) { Line::Rejected(RowFault::LatexColumns) } else { Line::Prose };
-    }
-    let inner = strip_bullet(inner, &mut marks);
-    let inner = strip_quotes(inner, &mut marks);
-    let fields = split_fields(inner);
-    let (Some(&event), Some(&time)) = (fields.first(), fields.get(1)) else {
-        return Line::Rejected(RowFault::FieldMissing);
-    };
-    if is_event_name(event) && is_time_name(time) {
-        return Line::Header;
-    }
-    let time = match time.strip_suffix('}') {
-        Some(inside) if *box_open && !inside.contains('{') => {
-            *box_open = false;
-            marks.unwrapped_rows = 1;
-            inside
+        let stripped = strip_backslashes(trimmed);
+        marks.stray_backslashes = usize::from(stripped.len() < trimmed.len());
+        let inner = match stripped.strip_prefix("\\boxed{") {
+            Some(inner) => {
+                self.box_open = !inner.contains('}') || inner.contains('|');
+                marks.unwrapped_rows = 1;
+                inner.trim_start()
+            }
+            None => stripped,
+        };
+        if is_markup(inner) {
+            self.box_open &= !inner.starts_with('}');
+            return Line::Markup;
         }
-        _ => time,
-    };
-    let time = match parse_time(time, &mut marks) {
-        Ok(time) => time,
-        Err(fault) => return Line::Rejected(fault),
-    };
-    let text = unwrap_latex(event, &mut marks);
-    if text.is_empty() {
-        return Line::Rejected(RowFault::EventEmpty);
+        if !inner.contains('|') {
+            return if is_latex_row(inner) { Line::Rejected(RowFault::LatexColumns) } else { Line::Prose };
+        }
+        let inner = strip_bullet(inner, &mut marks);
+        let inner = strip_quotes(inner, &mut marks);
+        let fields = split_fields(inner);
+        let (Some(&event), Some(&time)) = (fields.first(), fields.get(1)) else {
+            return Line::Rejected(RowFault::FieldMissing);
+        };
+        if columns::is_event_name(event) && columns::is_time_name(time) {
+            return Line::Header(header_fault(&fields));
+        }
+        let time = match time.strip_suffix('}') {
+            Some(inside) if self.box_open && !inside.contains('{') => {
+                self.box_open = false;
+                marks.unwrapped_rows = 1;
+                inside
+            }
+            _ => time,
+        };
+        let time = match parse_time(time, self.rules, &mut marks) {
+            Ok(time) => time,
+            Err(fault) => return Line::Rejected(fault),
+        };
+        let text = unwrap_latex(event, &mut marks);
+        if text.is_empty() {
+            return Line::Rejected(RowFault::EventEmpty);
+        }
+        marks.extra_columns = usize::from(fields.len() > 2);
+        Line::Row(Box::new(Row { line: 0, text, time, uid: None, marks }))
     }
-    marks.extra_columns = usize::from(fields.len() > 2);
-    Line::Row(Box::new(Row { line: 0, text, time, uid: None, marks }))
+}
+
+/// What is wrong with a header whose first two columns are an event and a time, which is where rows are read.
+fn header_fault(names: &[&str]) -> Option<String> {
+    match columns::find(names.iter().copied(), "event") {
+        Named::Places(Places { event: 0, time: 1 }) => None,
+        Named::Several(names) => Some(format!("expected one column of events and one of times, got {}", names.join(", "))),
+        _ => Some(format!("expected the event in the first column and the time in the second, got {}", names.join(", "))),
+    }
 }
 
 /// Removes backslashes and white space from the end.
@@ -161,7 +168,8 @@ fn is_markup(text: &str) -> bool {
     let rule = |c: char| matches!(c, '-' | '=' | '_' | '*' | '|' | ':' | '+' | ' ');
     rest.starts_with("```")
         || ["\\begin{", "\\end{", "\\hline"].iter().any(|start| rest.starts_with(start))
-        || matches!(rest, "" | "{" | "}" | "[" | "]" | "\\[" | "\\]" | "$$" | "<think>" | "</think>")
+        || matches!(rest, "" | "{" | "}" | "[" | "]" | "\\[" | "\\]" | "$$")
+        || reasoning_block::is_mark(rest)
         || (rest.chars().all(rule) && rest.contains(['-', '=', '_', '*']))
 }
 
@@ -169,7 +177,7 @@ fn is_markup(text: &str) -> bool {
 fn is_latex_row(text: &str) -> bool {
     text.rsplit_once('&').is_some_and(|(event, time)| {
         let time = time.trim();
-        !event.trim().is_empty() && !time.is_empty() && parse_time(time, &mut ReadCounts::default()).is_ok()
+        !event.trim().is_empty() && !time.is_empty() && parse_time(time, TimeRules::default(), &mut ReadCounts::default()).is_ok()
     })
 }
 
@@ -255,6 +263,15 @@ mod tests {
     fn rows(read: &ReadTimeline) -> Vec<(usize, &str, String)> {
         let row = |e: &'_ Event| (e.line, e.time.to_string());
         read.events.iter().map(|e| (row(e).0, e.text.as_str(), row(e).1)).collect()
+    }
+
+    #[test]
+    fn a_header_must_name_the_columns_that_are_read() {
+        let read = skip("event | timestamp | time\nfever | 1 | 2\n");
+        assert_eq!((read.events.len(), read.counts.lines_rejected[&RowFault::HeaderAmbiguous]), (0, 1));
+        assert!(read.problems[0].is_error() && read.problems[0].line == Some(1), "{}", read.problems[0]);
+        assert_eq!(skip("event | time | date\nfever | 1 | 2019-03-05\n").events.len(), 1, "the exact name stands second");
+        assert_eq!(skip("event | hours\nfever | 1\n").events.len(), 1);
     }
 
     #[test]
@@ -373,6 +390,13 @@ mod tests {
         };
         assert_eq!(read_all("<think>fever | 5\nrash | 6\n</think>\npain | 7\n").0, ["pain"]);
         assert_eq!(read_all("fever | 5\nso far</think>pain | 7\n"), (vec!["pain".to_string()], 1));
+        assert_eq!(read_all("<thinking>\nfever | 5\n</thinking>\npain | 7\n"), (vec!["pain".to_string()], 1));
+        assert_eq!(read_all("[THINK]\nfever | 5\n[/THINK]\npain | 7\n"), (vec!["pain".to_string()], 1));
+        assert_eq!(read_all("pain | 7\n<think>\nfever | 5\nrash | 6\n"), (vec!["pain".to_string()], 2), "never closed");
+        assert_eq!(
+            read_all("<|channel|>analysis<|message|>\nfever | 5\n<|start|>assistant<|channel|>final<|message|>pain | 7\n"),
+            (vec!["pain".to_string()], 2)
+        );
         assert_eq!(read_all("pain | 7 <think>or 8\nrash | 6\n"), (vec!["pain".to_string()], 1));
     }
 

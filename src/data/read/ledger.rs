@@ -11,7 +11,8 @@ use crate::data::counts::{ReadCounts, RowFault};
 use crate::data::event::{Event, EventTime, UidFields};
 use crate::data::problem::Problem;
 
-use super::{BadRowPolicy, ReadTimeline};
+use super::time::TimeRules;
+use super::{BadRowPolicy, ReadRules, ReadTimeline};
 
 /// Rejected lines named one by one in a file before the rest is summed up.
 const MAX_NAMED_LINES: usize = 20;
@@ -37,7 +38,7 @@ pub(super) struct Row {
 /// Where the lines of one file went so far.
 pub(super) struct Ledger {
     path: PathBuf,
-    policy: BadRowPolicy,
+    rules: ReadRules,
     counts: ReadCounts,
     problems: Vec<Problem>,
     rejected: Vec<(usize, RowFault)>,
@@ -48,10 +49,10 @@ pub(super) struct Ledger {
 
 impl Ledger {
     /// Returns an empty book on top of what decoding found.
-    pub(super) fn new(path: &Path, policy: BadRowPolicy, counts: ReadCounts, problems: Vec<Problem>) -> Self {
+    pub(super) fn new(path: &Path, rules: ReadRules, counts: ReadCounts, problems: Vec<Problem>) -> Self {
         Self {
             path: path.to_path_buf(),
-            policy,
+            rules,
             counts,
             problems,
             rejected: Vec::new(),
@@ -59,6 +60,16 @@ impl Ledger {
             blocks: Vec::new(),
             block_open: false,
         }
+    }
+
+    /// How times of this file are read.
+    pub(super) fn time_rules(&self) -> TimeRules {
+        TimeRules { index_date: self.rules.index_date }
+    }
+
+    /// States a fault of the file as a whole: an error under any policy, since nothing in the file can be read for sure.
+    pub(super) fn fault(&mut self, line: usize, what: String, remedy: &str) {
+        self.problems.push(Problem::error(&self.path, Some(line), what, remedy));
     }
 
     /// States how many lines the file has, counted apart from what becomes of them.
@@ -139,7 +150,7 @@ impl Ledger {
             }
             events.push(Event { text: row.text, time: row.time, line: row.line, uid: row.uid });
         }
-        match self.policy {
+        match self.rules.on_bad_row {
             BadRowPolicy::Refuse => self.refuse_bad_lines(),
             BadRowPolicy::Skip => self.sum_up_bad_lines(),
         }

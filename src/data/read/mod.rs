@@ -5,10 +5,12 @@
 //! means under the policy, repeated blocks, and duplicates.
 
 mod bsv;
+mod columns;
 mod csv;
 mod decode;
 mod jsonl;
 mod ledger;
+mod quotes;
 mod report;
 mod time;
 mod uid;
@@ -19,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::counts::ReadCounts;
 use crate::data::event::Event;
+use crate::data::moment::Moment;
 use crate::data::problem::Problem;
 
 use ledger::Ledger;
@@ -61,6 +64,22 @@ pub enum BadRowPolicy {
     Skip,
 }
 
+/// How one timeline file is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ReadRules {
+    /// What a line that is not an event means.
+    pub on_bad_row: BadRowPolicy,
+    /// When time 0 of the case was; dates are refused without it.
+    pub index_date: Option<Moment>,
+}
+
+impl From<BadRowPolicy> for ReadRules {
+    /// Rules for files without dates.
+    fn from(on_bad_row: BadRowPolicy) -> Self {
+        Self { on_bad_row, index_date: None }
+    }
+}
+
 /// One timeline file after reading.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadTimeline {
@@ -75,15 +94,17 @@ pub struct ReadTimeline {
 /// Reads one timeline file.
 ///
 /// Rows are never guessed: a time is one number of hours (a comma between thousands, a plus sign and a remark
-/// in parentheses after the number are allowed and counted) or `N/A`. In BSV a block of at least two rows that
+/// in parentheses after the number are allowed and counted) or `N/A`, or a date in ISO form where the date of
+/// time 0 is known. In BSV a block of at least two rows that
 /// repeats an earlier block word for word is left out and counted; rows that a model echoed from an example in
 /// its own prompt cannot be told apart and are kept.
 ///
 /// # Units
 /// Times are hours relative to admission.
-pub fn read_timeline(bytes: &[u8], path: &Path, format: TimelineFormat, policy: BadRowPolicy) -> ReadTimeline {
+pub fn read_timeline(bytes: &[u8], path: &Path, format: TimelineFormat, rules: impl Into<ReadRules>) -> ReadTimeline {
+    let rules = rules.into();
     let decoded = decode::decode(bytes, path);
-    let mut ledger = Ledger::new(path, policy, decoded.counts, decoded.problems);
+    let mut ledger = Ledger::new(path, rules, decoded.counts, decoded.problems);
     if decoded.text.trim().is_empty() {
         ledger.empty_file();
     }

@@ -1,17 +1,48 @@
 //! The time field: one number of hours, or `N/A`.
 //!
-//! A time is read or refused, never guessed: no unit is converted, no range is cut, no sum is worked out. This
-//! file must not know formats.
+//! A time is read or refused, never guessed: no unit is converted, no range is cut, no sum is worked out. A date becomes hours where the
+//! date of time 0 is known. This file must not know formats.
 
 use crate::data::counts::{ReadCounts, RowFault};
 use crate::data::event::EventTime;
 use crate::data::hours::Hours;
+use crate::data::moment::{Moment, MomentFault};
+
+/// Furthest time from time 0, before and after: 200 years. Beyond it a number is no time in hours. Unit: hours.
+const FURTHEST: f64 = 200.0 * 365.25 * 24.0;
+
+/// What is known when times of a file are read.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct TimeRules {
+    /// When time 0 was.
+    pub(super) index_date: Option<Moment>,
+}
+
+/// Takes a number of hours as a time.
+///
+/// # Errors
+/// A number that is not finite or too far from time 0.
+pub(super) fn time_at(hours: f64) -> Result<EventTime, RowFault> {
+    let hours = Hours::new(hours).map_err(|_| RowFault::TimeNotFinite)?;
+    if hours.get().abs() > FURTHEST { Err(RowFault::TimeTooFar) } else { Ok(EventTime::At(hours)) }
+}
+
+/// Reads a field that is meant as a date.
+fn parse_date(field: &str, rules: TimeRules, marks: &mut ReadCounts) -> Result<EventTime, RowFault> {
+    let index = rules.index_date.ok_or(RowFault::TimeIsDate)?;
+    let hours = Moment::parse(field).and_then(|moment| moment.hours_since(index)).map_err(|fault| match fault {
+        MomentFault::NotIso => RowFault::DateNotIso,
+        MomentFault::Offset => RowFault::DateOffset,
+    })?;
+    marks.dates_converted += 1;
+    time_at(hours.get())
+}
 
 /// Reads one time field and counts in `marks` what was noticed.
 ///
 /// # Errors
 /// The reason why the field is not a time.
-pub(super) fn parse_time(field: &str, marks: &mut ReadCounts) -> Result<EventTime, RowFault> {
+pub(super) fn parse_time(field: &str, rules: TimeRules, marks: &mut ReadCounts) -> Result<EventTime, RowFault> {
     let trimmed = field.trim();
     let field = trimmed.trim_end_matches(|c: char| c == '\\' || c.is_whitespace());
     if field.len() < trimmed.len() {
@@ -25,6 +56,9 @@ pub(super) fn parse_time(field: &str, marks: &mut ReadCounts) -> Result<EventTim
     if field.eq_ignore_ascii_case("n/a") || field.eq_ignore_ascii_case("na") {
         marks.times_na += 1;
         return Ok(EventTime::NotAvailable);
+    }
+    if Moment::is_meant(field) {
+        return parse_date(field, rules, marks);
     }
     let (negative, unsigned) = split_sign(field, marks);
     if unsigned.len() != field.len() && unsigned.starts_with(char::is_whitespace) {
@@ -41,8 +75,7 @@ pub(super) fn parse_time(field: &str, marks: &mut ReadCounts) -> Result<EventTim
         rest if is_remark(rest) => marks.time_remarks += 1,
         rest => return Err(classify_rest(rest)),
     }
-    let value = if negative { -value } else { value };
-    Hours::new(value).map(EventTime::At).map_err(|_| RowFault::TimeNotFinite)
+    time_at(if negative { -value } else { value })
 }
 
 /// Splits a sign off the field; returns whether it is a minus and what follows.
@@ -151,7 +184,7 @@ mod tests {
     use super::*;
 
     fn hours(field: &str) -> Result<Option<f64>, RowFault> {
-        parse_time(field, &mut ReadCounts::default()).map(|time| time.hours().map(Hours::get))
+        parse_time(field, TimeRules::default(), &mut ReadCounts::default()).map(|time| time.hours().map(Hours::get))
     }
 
     #[test]
@@ -164,6 +197,7 @@ mod tests {
             (".5", 0.5),
             ("5.", 5.0),
             ("26,280", 26_280.0),
+            ("1,753,200", 1_753_200.0),
             ("-1,234,567.25", -1_234_567.25),
             ("\u{2212}12", -12.0),
             ("1e2", 100.0),
@@ -212,16 +246,36 @@ mod tests {
             ("24 (a) to 48 (b)", TimeNotANumber),
             (",", TimeNotANumber),
             ("672}", TimeNotANumber),
+            ("1753201", TimeTooFar),
+            ("-2e6", TimeTooFar),
+            ("2019-03-05", TimeIsDate),
+            ("2019-03-05T14:30:00Z", TimeIsDate),
+            ("05/03/2019", TimeIsDate),
+            ("14:30", TimeIsDate),
         ] {
             assert_eq!(hours(field), Err(fault), "{field}");
         }
     }
 
     #[test]
+    fn a_date_becomes_hours_where_time_0_has_one() {
+        let rules = TimeRules { index_date: Some(Moment::parse("2019-03-05T12:00").unwrap()) };
+        let mut marks = ReadCounts::default();
+        let mut hours = |field: &str| parse_time(field, rules, &mut marks).map(|time| time.hours().map(Hours::get));
+        assert_eq!(hours("2019-03-06 00:00"), Ok(Some(12.0)));
+        assert_eq!(hours("2019-03-04"), Ok(Some(-24.0)));
+        assert_eq!(hours("-24"), Ok(Some(-24.0)), "hours stay hours");
+        assert_eq!(hours("05/03/2019"), Err(RowFault::DateNotIso));
+        assert_eq!(hours("2019-03-05T12:00Z"), Err(RowFault::DateOffset));
+        assert_eq!(hours("1719-03-05"), Err(RowFault::TimeTooFar));
+        assert_eq!(marks.dates_converted, 3);
+    }
+
+    #[test]
     fn what_was_noticed_is_counted() {
         let mut marks = ReadCounts::default();
         for field in ["+1,000 (x)", "", "N/A", "\u{2212}1"] {
-            parse_time(field, &mut marks).unwrap();
+            parse_time(field, TimeRules::default(), &mut marks).unwrap();
         }
         let expected = ReadCounts {
             plus_signs: 1,

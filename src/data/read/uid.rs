@@ -8,8 +8,8 @@
 
 use std::collections::HashSet;
 
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 
 use crate::data::counts::{ReadCounts, RowFault};
 use crate::data::event::{EventTime, UidFields};
@@ -17,10 +17,10 @@ use crate::data::hours::Hours;
 use crate::data::id::Uid4;
 
 use super::decode::count_line_feeds;
-use super::jsonl::{event_text, event_time, lookup};
+use super::jsonl::{event_and_time, event_text, event_time, object};
 use super::ledger::{Ledger, Row};
+use super::time::TimeRules;
 
-const MENTION_KEYS: &[&str] = &["mention", "event", "text"];
 const CONTEXT_KEYS: &[&str] = &["context", "context_uid4s", "context uid4s", "context_uids"];
 const N_FIELDS: usize = 6;
 const MAX_CONTEXT: usize = 5;
@@ -44,7 +44,7 @@ pub(super) fn read(text: &str, ledger: &mut Ledger) {
     let mut seen = HashSet::new();
     let mut kept: Vec<Row> = Vec::new();
     for (line, json) in rows {
-        match read_row(json, line) {
+        match read_row(json, line, ledger.time_rules()) {
             Ok((row, uid)) if seen.insert(uid.uid4.clone()) => {
                 kept.push(Row { uid: Some(uid), ..row });
             }
@@ -66,14 +66,15 @@ fn line_of(text: &str, part: &str) -> usize {
 }
 
 /// Reads one object; the identifier comes apart from the row so that the caller can check it.
-fn read_row(json: &str, line: usize) -> Result<(Row, UidFields), RowFault> {
-    let fields: Map<String, Value> = serde_json::from_str(json).map_err(|_| RowFault::NotAJsonObject)?;
+fn read_row(json: &str, line: usize, rules: TimeRules) -> Result<(Row, UidFields), RowFault> {
+    let fields = object(json)?;
     let mut marks = ReadCounts::default();
     let uid4 = fields.get("uid4").and_then(Value::as_str).unwrap_or_default();
     let uid4 = Uid4::new(uid4).map_err(|_| RowFault::UidMalformed)?;
-    let text = event_text(&fields, MENTION_KEYS)?;
-    let time = event_time(fields.get("time").ok_or(RowFault::TimeMissing)?, &mut marks)?;
-    let (lo, hi) = bounds(fields.get("bounds"))?;
+    let (mention, _) = event_and_time(&fields, "mention")?;
+    let text = event_text(mention)?;
+    let time = event_time(fields.get("time").ok_or(RowFault::TimeMissing)?, rules, &mut marks)?;
+    let (lo, hi) = bounds(fields.get("bounds"), rules)?;
     if let EventTime::At(at) = time
         && let (Some(lo), Some(hi)) = (lo, hi)
         && !(lo..=hi).contains(&at)
@@ -81,15 +82,25 @@ fn read_row(json: &str, line: usize) -> Result<(Row, UidFields), RowFault> {
         return Err(RowFault::BoundsExcludeTime);
     }
     let known = known(fields.get("known"))?;
-    let context = context(lookup(&fields, CONTEXT_KEYS))?;
+    let context = context(context_of(&fields)?)?;
     marks.extra_columns = usize::from(fields.len() > N_FIELDS);
     let row = Row { line, text, time, uid: None, marks };
     Ok((row, UidFields { uid4, lo, hi, known, context }))
 }
 
+/// The value of the context under whichever of its keys.
+fn context_of(fields: &serde_json::Map<String, Value>) -> Result<Option<&Value>, RowFault> {
+    let found: Vec<&Value> = CONTEXT_KEYS.iter().filter_map(|&key| fields.get(key)).collect();
+    match found.as_slice() {
+        [] => Ok(None),
+        [value] => Ok(Some(value)),
+        _ => Err(RowFault::KeysAmbiguous),
+    }
+}
+
 /// Reads bounds given as null, `[lower, upper]`, or a text with those two.
-fn bounds(value: Option<&Value>) -> Result<(Option<Hours>, Option<Hours>), RowFault> {
-    let end = |value: &Value| match event_time(value, &mut ReadCounts::default()) {
+fn bounds(value: Option<&Value>, rules: TimeRules) -> Result<(Option<Hours>, Option<Hours>), RowFault> {
+    let end = |value: &Value| match event_time(value, rules, &mut ReadCounts::default()) {
         Ok(time) => Ok(time.hours()),
         Err(_) => Err(RowFault::BoundsMalformed),
     };

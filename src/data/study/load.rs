@@ -10,10 +10,13 @@ use std::path::{Path, PathBuf};
 use crate::data::counts::ReadCounts;
 use crate::data::event::{Report, Timeline};
 use crate::data::id::{CaseId, SourceName};
+use crate::data::moment::Moment;
 use crate::data::problem::{Problem, Severity};
-use crate::data::read::{TimelineFormat, read_report, read_timeline};
+use crate::data::read::{ReadRules, TimelineFormat, read_report, read_timeline};
 
 use super::MANIFEST_NAME;
+use super::folder::Listing;
+use super::index_dates;
 use super::manifest::{EmptyTimelinePolicy, Manifest, MissingTimelinePolicy, SourceSection};
 use super::parse::{self, Draft};
 
@@ -42,6 +45,8 @@ pub struct Study {
     /// Timelines that are not there, by source in manifest order, then by case; empty unless the manifest says
     /// that their games are left out.
     pub missing: Vec<MissingTimeline>,
+    /// When time 0 of each case was; empty unless the manifest names a file with these dates.
+    pub index_dates: BTreeMap<CaseId, Moment>,
     /// What a reader of the results should know.
     pub warnings: Vec<Problem>,
 }
@@ -105,6 +110,7 @@ impl Study {
                 sources: found.sources,
                 left_out: found.left_out,
                 missing: found.missing,
+                index_dates: found.index_dates,
                 warnings: problems,
                 manifest_path,
             }),
@@ -155,12 +161,13 @@ struct Found {
     sources: Vec<StudySource>,
     left_out: Vec<LeftOutCase>,
     missing: Vec<MissingTimeline>,
+    index_dates: BTreeMap<CaseId, Moment>,
 }
 
-/// The files of one folder by case, and what else is there.
-struct Listing {
-    files: BTreeMap<CaseId, PathBuf>,
-    others: BTreeSet<String>,
+/// The cases that take part, and when time 0 of each was where that is known.
+struct Cases {
+    wanted: BTreeSet<CaseId>,
+    index_dates: BTreeMap<CaseId, Moment>,
 }
 
 /// One pass over a study.
@@ -177,19 +184,20 @@ impl Loader<'_> {
         let mut found = Found::default();
         let listing = self.list_reports();
         let wanted = listing.as_ref().map(|listing| self.read_reports(listing, &mut found));
+        let cases = wanted.map(|wanted| Cases { index_dates: self.read_index_dates(&wanted), wanted });
         let draft = self.draft;
         self.warn_of_equal_folders();
         for (source, &line) in draft.manifest.sources.iter().zip(&draft.source_lines) {
             let dir = self.root.join(&source.dir);
             let Some(timelines) = self.list(&dir, &source.suffixes(), line) else { continue };
-            let (Some(reports), Some(wanted)) = (&listing, &wanted) else { continue };
-            let one = self.read_source(source, timelines, reports, wanted, &mut found.missing);
+            let (Some(reports), Some(cases)) = (&listing, &cases) else { continue };
+            let one = self.read_source(source, timelines, reports, cases, &mut found.missing);
             found.sources.push(one);
         }
-        wanted.is_some().then(|| {
-            self.check_games(&found);
-            found
-        })
+        let cases = cases?;
+        self.check_games(&found);
+        found.index_dates = cases.index_dates;
+        Some(found)
     }
 
     /// Warns of sources that read the same files.
@@ -198,7 +206,7 @@ impl Loader<'_> {
         for (at, (source, &line)) in sources.iter().zip(&self.draft.source_lines).enumerate() {
             let same = |other: &&SourceSection| other.dir == source.dir && other.suffixes() == source.suffixes();
             if let Some(first) = sources.iter().take(at).find(same) {
-                let what = format!("source {:?} reads the same files as {:?}", source.name.as_str(), first.name.as_str());
+                let what = format!("source \"{}\" reads the same files as \"{}\"", source.name.as_str(), first.name.as_str());
                 self.problems.push(Problem::warning(self.manifest_path, Some(line), what, "check dir and suffix"));
             }
         }
@@ -211,7 +219,7 @@ impl Loader<'_> {
         let dir = self.root.join(&section.dir);
         let listing = self.list(&dir, &[section.suffix.as_str()], line)?;
         self.warn_of_others(&dir, &listing.others, "do not end like a report");
-        if listing.files.is_empty() {
+        if listing.files.is_empty() && listing.irregular.is_empty() {
             let what = format!("expected at least one report *{}, got none", section.suffix);
             self.problems.push(Problem::error(&dir, None, what, "put the reports there, or correct dir and suffix"));
         }
@@ -221,26 +229,31 @@ impl Loader<'_> {
     /// Reads the reports that take part; returns the cases, whether or not their report is good.
     fn read_reports(&mut self, listing: &Listing, found: &mut Found) -> BTreeSet<CaseId> {
         let cases = &self.draft.manifest.cases;
-        let mut wanted: BTreeSet<CaseId> = listing.files.keys().cloned().collect();
+        let mut wanted: BTreeSet<CaseId> = listing.files.keys().chain(listing.irregular.keys()).cloned().collect();
+        found.report_counts.litter_files = listing.n_litter;
         if let Some(include) = &cases.include {
-            for case in include.iter().filter(|&case| !listing.files.contains_key(case)) {
+            for case in include.iter().filter(|&case| !wanted.contains(case)) {
                 let line = self.draft.include_lines.get(case).copied();
-                let what = format!("expected a report of the case {:?}, got none", case.as_str());
+                let what = format!("expected a report of the case \"{}\", got none", case.as_str());
                 let remedy = "correct include under [cases], or add the report";
                 self.problems.push(Problem::error(self.manifest_path, line, what, remedy));
             }
             let include: BTreeSet<&CaseId> = include.iter().collect();
             wanted.retain(|case| include.contains(case));
-            if wanted.is_empty() && !listing.files.is_empty() {
+            if wanted.is_empty() && !(listing.files.is_empty() && listing.irregular.is_empty()) {
                 let what = "expected at least one case, got none in include";
                 let remedy = "name a case under [cases], or remove include";
                 self.problems.push(Problem::error(self.manifest_path, None, what, remedy));
             }
         }
+        // A case never goes away because its report cannot be read.
+        for (_, (path, what)) in listing.irregular.iter().filter(|(case, _)| wanted.contains(*case)) {
+            self.problems.push(no_file(path, what));
+        }
         let max_bytes = cases.max_report_bytes.unwrap_or(u64::MAX);
         let n_before = wanted.len();
         wanted.retain(|case| {
-            let Some(path) = listing.files.get(case) else { return false };
+            let Some(path) = listing.files.get(case) else { return true };
             let bytes = match std::fs::read(path) {
                 Ok(bytes) => bytes,
                 Err(error) => {
@@ -277,30 +290,74 @@ impl Loader<'_> {
         wanted
     }
 
+    /// Reads when time 0 of every case was, where the manifest names such a file.
+    fn read_index_dates(&mut self, wanted: &BTreeSet<CaseId>) -> BTreeMap<CaseId, Moment> {
+        let Some(name) = &self.draft.manifest.reports.index_dates else { return BTreeMap::new() };
+        let path = self.root.join(name);
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) => {
+                self.problems.push(unreadable(&path, &error));
+                return BTreeMap::new();
+            }
+        };
+        let (dates, problems) = index_dates::read(&text, &path);
+        let is_clean = problems.is_empty();
+        self.problems.extend(problems);
+        let absent: Vec<&CaseId> = wanted.iter().filter(|&case| !dates.contains_key(case)).collect();
+        if is_clean && !absent.is_empty() {
+            let what = format!(
+                "expected the date of time 0 of every case, got none of {} of {}: {}",
+                absent.len(),
+                wanted.len(),
+                names(absent.iter().map(|case| case.as_str()))
+            );
+            self.problems.push(Problem::error(&path, None, what, "add a line with case and date for each"));
+        }
+        dates
+    }
+
+    /// States an entry that is named like a timeline and is no file.
+    fn report_irregular(&mut self, path: &Path, what: &str) {
+        let problem = no_file(path, what);
+        self.problems.push(match self.draft.manifest.cases.on_missing_timeline {
+            MissingTimelinePolicy::Refuse => problem,
+            MissingTimelinePolicy::SkipGames => Problem::warning(path, None, problem.what, "its games are left out"),
+        });
+    }
+
     /// Reads the timelines of one source for the cases that take part.
     fn read_source(
         &mut self,
         source: &SourceSection,
         listing: Listing,
         reports: &Listing,
-        wanted: &BTreeSet<CaseId>,
+        cases: &Cases,
         missing: &mut Vec<MissingTimeline>,
     ) -> StudySource {
+        let Cases { wanted, index_dates } = cases;
         let dir = self.root.join(&source.dir);
         let mut others = listing.others;
-        for (case, path) in &listing.files {
-            if !reports.files.contains_key(case) {
-                others.insert(file_name(path));
+        let is_case = |case: &CaseId| reports.files.contains_key(case) || reports.irregular.contains_key(case);
+        let irregular = listing.irregular.iter().map(|(case, (path, _))| (case, path));
+        for (case, path) in listing.files.iter().chain(irregular) {
+            if !is_case(case) {
+                others.push(path.file_name().unwrap_or_default().to_string_lossy().into_owned());
             }
         }
+        others.sort();
         self.warn_of_others(&dir, &others, "belong to no report");
         let absent: Vec<&CaseId> = wanted.iter().filter(|&case| !listing.files.contains_key(case)).collect();
-        self.report_missing(source, &dir, &absent, wanted.len());
+        for (_, (path, what)) in listing.irregular.iter().filter(|(case, _)| wanted.contains(*case)) {
+            self.report_irregular(path, what);
+        }
+        let missing_files: Vec<&CaseId> = absent.iter().copied().filter(|case| !listing.irregular.contains_key(*case)).collect();
+        self.report_missing(source, &dir, &missing_files, wanted.len());
         if self.draft.manifest.cases.on_missing_timeline == MissingTimelinePolicy::SkipGames {
             let of = |case: &&CaseId| MissingTimeline { source: source.name.clone(), case: (*case).clone() };
             missing.extend(absent.iter().map(of));
         }
-        let mut counts = ReadCounts::default();
+        let mut counts = ReadCounts { litter_files: listing.n_litter, ..ReadCounts::default() };
         let mut timelines = BTreeMap::new();
         for (case, path) in listing.files.into_iter().filter(|(case, _)| wanted.contains(case)) {
             let bytes = match std::fs::read(&path) {
@@ -311,7 +368,8 @@ impl Loader<'_> {
                 }
             };
             let input = &self.draft.manifest.input;
-            let read = read_timeline(&bytes, &path, source.format, input.on_bad_row);
+            let rules = ReadRules { on_bad_row: input.on_bad_row, index_date: index_dates.get(&case).copied() };
+            let read = read_timeline(&bytes, &path, source.format, rules);
             counts += &read.counts;
             self.problems.extend(read.problems);
             if read.events.is_empty() && input.on_empty_timeline == EmptyTimelinePolicy::Refuse {
@@ -333,7 +391,7 @@ impl Loader<'_> {
         }
         let names = names(absent.iter().map(|case| case.as_str()));
         let what = format!(
-            "expected a timeline *{} of every case, source {:?} has none of {} of {n_cases}: {names}",
+            "expected a timeline *{} of every case, source \"{}\" has none of {} of {n_cases}: {names}",
             source.suffixes().join(" or *"),
             source.name.as_str(),
             absent.len(),
@@ -369,61 +427,24 @@ impl Loader<'_> {
 
     /// Lists a folder; `None` when it cannot be read. `line` is where the manifest names it.
     fn list(&mut self, dir: &Path, suffixes: &[&str], line: usize) -> Option<Listing> {
-        let entries = match std::fs::read_dir(dir) {
-            Ok(entries) => entries,
+        match Listing::read(dir, suffixes) {
+            Ok(mut listing) => {
+                for (path, what, remedy) in listing.faults.drain(..) {
+                    self.problems.push(Problem::error(&path, None, what, remedy));
+                }
+                Some(listing)
+            }
             Err(error) => {
                 let what = format!("expected the folder {}, got an error: {error}", dir.display());
                 let remedy = "create it with one file for each case, or correct dir";
                 self.problems.push(Problem::error(self.manifest_path, Some(line), what, remedy));
-                return None;
-            }
-        };
-        let mut listing = Listing { files: BTreeMap::new(), others: BTreeSet::new() };
-        let mut paths = Vec::new();
-        for entry in entries {
-            match entry {
-                Ok(entry) => paths.push(entry.path()),
-                Err(error) => self.problems.push(unreadable(dir, &error)),
-            }
-        }
-        paths.sort();
-        for path in paths {
-            self.list_one(dir, path, suffixes, &mut listing);
-        }
-        Some(listing)
-    }
-
-    /// Puts one entry of a folder where it belongs.
-    fn list_one(&mut self, dir: &Path, path: PathBuf, suffixes: &[&str], listing: &mut Listing) {
-        let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
-            let what = format!("expected file names in UTF-8, got {:?}", path.file_name());
-            self.problems.push(Problem::error(dir, None, what, "rename the file"));
-            return;
-        };
-        let stem = suffixes.iter().find_map(|&suffix| name.strip_suffix(suffix));
-        let Some(stem) = stem.filter(|_| path.is_file()) else {
-            listing.others.insert(name.to_owned());
-            return;
-        };
-        match CaseId::new(stem) {
-            Ok(case) => {
-                if let Some(first) = listing.files.get(&case) {
-                    let what =
-                        format!("expected one file of the case {:?}, got {:?} and {name:?}", case.as_str(), file_name(first),);
-                    let remedy = "remove one of them, or give the source a suffix";
-                    self.problems.push(Problem::error(dir, None, what, remedy));
-                } else {
-                    listing.files.insert(case, path);
-                }
-            }
-            Err(error) => {
-                self.problems.push(Problem::error(&path, None, error.to_string(), "rename the file"));
+                None
             }
         }
     }
 
     /// Warns of entries of a folder that are not used.
-    fn warn_of_others(&mut self, dir: &Path, others: &BTreeSet<String>, why: &str) {
+    fn warn_of_others(&mut self, dir: &Path, others: &[String], why: &str) {
         if !others.is_empty() {
             let names = names(others.iter().map(String::as_str));
             let what = format!("{} entries {why} and are not read: {names}", others.len());
@@ -433,9 +454,10 @@ impl Loader<'_> {
     }
 }
 
-/// Returns the last part of a path as text.
-fn file_name(path: &Path) -> String {
-    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+/// Returns the error for an entry that is named like a file and is none.
+fn no_file(path: &Path, what: &str) -> Problem {
+    let what = format!("expected a file, got {what}");
+    Problem::error(path, None, what, "put the file there, or remove the entry")
 }
 
 /// Returns the error for a file that cannot be read.

@@ -245,6 +245,8 @@ pub struct ReportsSection {
     pub dir: PathBuf,
     /// End of every report's file name; what stands before it is the case id.
     pub suffix: String,
+    /// File with the date of time 0 of every case, relative to the manifest; without it dates in timelines are refused.
+    pub index_dates: Option<PathBuf>,
 }
 
 /// One source of timelines.
@@ -303,8 +305,8 @@ pub struct JudgeSection {
     pub finding_schema: FindingSchema,
     /// Whether the reply is constrained.
     pub reply: ReplyMode,
-    /// Most tokens of one reply.
-    pub max_reply_tokens: u32,
+    /// Most tokens of one reply; what the context leaves when absent.
+    pub max_reply_tokens: Option<u32>,
     /// Most tokens of reasoning before a reply; chosen from the card when absent.
     pub max_reasoning_tokens: Option<u32>,
     /// Most findings of one reply.
@@ -412,16 +414,16 @@ impl Default for JudgeSection {
             numerics: Numerics::Exact,
             finding_schema: FindingSchema::Rows,
             reply: ReplyMode::Constrained,
-            max_reply_tokens: 2048,
+            max_reply_tokens: None,
             max_reasoning_tokens: None,
-            max_findings: 40,
+            max_findings: 200,
             max_attempts: 2,
             slots: 4,
             context_tokens: None,
             threads: None,
             hang_timeout_s: 300,
             engine: EngineSection::default(),
-            prompt: "gavel/judge.v1".to_owned(),
+            prompt: "gavel/judge.v2".to_owned(),
         }
     }
 }

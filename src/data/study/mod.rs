@@ -2,11 +2,14 @@
 //!
 //! This module must not know how a game is judged or scored; it only reads what the manifest says about that.
 
+mod folder;
+mod index_dates;
 mod load;
 mod manifest;
 mod parse;
 mod section;
 
+pub use folder::Listing;
 pub use load::{LeftOutCase, MissingTimeline, Study, StudySource};
 pub use manifest::{
     CasesSection, DEFAULT_SEED, EmptyTimelinePolicy, EngineSection, FindingSchema, GpuLayers, InputSection, JudgeSection, KvType,

@@ -112,10 +112,11 @@ fn read_reports(mut section: Section<'_>) -> (ReportsSection, Option<usize>) {
         missing_unless_wrong(&mut section, "dir", "name the folder of the reports");
     }
     let suffix = read_suffix(&mut section).unwrap_or_else(|| ".txt".to_owned());
+    let index_dates = section.text("index_dates").map(|found| PathBuf::from(found.value));
     section.finish();
     let line = dir.as_ref().map(|found| found.line);
     let dir = dir.map_or_else(PathBuf::new, |found| PathBuf::from(found.value));
-    (ReportsSection { dir, suffix }, line)
+    (ReportsSection { dir, suffix, index_dates }, line)
 }
 
 /// Reads a file name end, which must not reach into another folder.
@@ -253,7 +254,7 @@ fn read_judge(mut section: Section<'_>) -> JudgeSection {
         numerics: section.choice("numerics").unwrap_or(default.numerics),
         finding_schema: section.choice("finding_schema").unwrap_or(default.finding_schema),
         reply: section.choice("reply").unwrap_or(default.reply),
-        max_reply_tokens: section.count("max_reply_tokens").unwrap_or(default.max_reply_tokens),
+        max_reply_tokens: section.count("max_reply_tokens"),
         max_reasoning_tokens: section.count("max_reasoning_tokens"),
         max_findings: section.count("max_findings").unwrap_or(default.max_findings),
         max_attempts: section.count("max_attempts").unwrap_or(default.max_attempts),

@@ -426,12 +426,101 @@ fn no_reports_at_all() {
     assert_lines(&folder.errors(), &["reports: expected at least one report *.txt, got none"]);
 }
 
-#[cfg(unix)]
 #[test]
 fn names_that_are_not_utf8() {
     use std::os::unix::ffi::OsStrExt;
     let folder = small();
     let name = std::ffi::OsStr::from_bytes(b"case-\xff.csv");
     fs::write(folder.0.join("a").join(name), "x").unwrap();
-    assert_lines(&folder.errors(), &["a: expected file names in UTF-8"]);
+    assert_lines(&folder.errors(), &["a: expected a file name in UTF-8"]);
+}
+
+#[test]
+fn a_report_that_is_no_file_is_an_error_that_says_what_it_is() {
+    use std::os::unix::fs::symlink;
+    let folder = small();
+    symlink("away.txt", folder.0.join("reports/case-3.txt")).unwrap();
+    fs::create_dir(folder.0.join("reports/case-4.txt")).unwrap();
+    symlink("case-5.txt", folder.0.join("reports/case-5.txt")).unwrap();
+    symlink("case-1.txt", folder.0.join("reports/case-6.txt")).unwrap();
+    folder.write("a/case-6.csv", "fever,1\n").write("b/case-6.bsv", "fever | 1\n");
+    let errors = folder.errors();
+    let about = |name: &str| errors.iter().filter(|error| error.starts_with(name)).cloned().collect::<Vec<_>>();
+    assert_eq!(
+        about("reports/case-3.txt"),
+        [
+            "reports/case-3.txt: expected a file, got a link to \"away.txt\" that leads nowhere; put the file there, or remove the entry"
+        ]
+    );
+    assert!(about("reports/case-4.txt")[0].contains("got a folder"));
+    assert!(about("reports/case-5.txt")[0].contains("a link to \"case-5.txt\" that cannot be followed"));
+    assert_eq!(about("reports/case-6.txt").len(), 0, "a link to a file is a file");
+    // Their timelines are missed too, and nothing is called unknown.
+    assert!(about("a:")[0].contains("has none of 3 of 6: case-3, case-4, case-5"), "{errors:#?}");
+    assert!(!errors.iter().any(|error| error.contains("belong to no report")));
+    // A case that takes no part is not looked at.
+    folder.write("study.toml", format!("{SMALL}[cases]\ninclude = [\"case-1\"]\n"));
+    folder.load().unwrap();
+}
+
+#[test]
+fn a_timeline_that_is_no_file_is_missing_and_says_what_it_is() {
+    let folder = small();
+    fs::remove_file(folder.0.join("a/case-1.csv")).unwrap();
+    std::os::unix::fs::symlink("gone.csv", folder.0.join("a/case-1.csv")).unwrap();
+    assert_lines(&folder.errors(), &["a/case-1.csv: expected a file, got a link to \"gone.csv\" that leads nowhere"]);
+    folder.write("study.toml", format!("{SMALL}[cases]\non_missing_timeline = \"skip_games\"\n"));
+    let study = folder.load().unwrap();
+    assert_eq!(study.missing.len(), 1);
+    let warnings = folder.texts(study.warnings.iter());
+    assert!(
+        warnings[0].starts_with("a/case-1.csv: expected a file, got a link") && warnings[0].ends_with("its games are left out")
+    );
+}
+
+#[test]
+fn litter_is_counted_and_names_are_one_in_either_form() {
+    let folder = small();
+    folder.write("reports/.DS_Store", "\0").write("reports/._case-1.txt", "\0").write("a/thumbs.db", "\0");
+    folder.write("reports/e\u{301}te\u{301}.txt", "A patient.");
+    folder.write("a/\u{e9}t\u{e9}.csv", "fever,1\n").write("b/e\u{301}t\u{e9}.bsv", "fever | 1\n");
+    let study = folder.load().unwrap();
+    assert_eq!(study.warnings, []);
+    assert_eq!((study.report_counts.litter_files, study.sources[1].counts.litter_files), (2, 1));
+    assert_eq!(study.cases.iter().map(CaseId::as_str).collect::<Vec<_>>(), ["case-1", "case-2", "\u{e9}t\u{e9}"]);
+    folder.write("study.toml", format!("{SMALL}[cases]\ninclude = [\"e\u{301}te\u{301}\"]\n"));
+    assert_eq!(folder.load().unwrap().cases.len(), 1);
+    folder.write("reports/\u{e9}t\u{e9}.txt", "Another.");
+    assert!(folder.errors()[0].contains("expected one file of the case \"\u{e9}t\u{e9}\""));
+}
+
+#[test]
+fn a_name_that_is_not_utf8_is_named_without_debug_text() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = small();
+    fs::write(folder.0.join(std::ffi::OsStr::from_bytes(b"reports/caf\xe9.txt")), "A patient.").unwrap();
+    assert_lines(
+        &folder.errors(),
+        &["reports: expected a file name in UTF-8, got other bytes in \"caf\u{fffd}.txt\"; rename the file"],
+    );
+}
+
+#[test]
+fn dates_become_hours_where_the_study_says_when_time_0_was() {
+    let folder = small();
+    folder.write("a/case-1.csv", "event,date\nfever,2019-03-02\nrash,2019-03-05T18:00\n");
+    let errors = folder.errors();
+    assert_eq!(errors.len(), 3, "both rows, and nothing left: {errors:#?}");
+    assert!(errors[0].starts_with("a/case-1.csv:2: expected a number of hours, got a date") && errors[0].contains("index_dates"));
+    folder.write("study.toml", SMALL.replace("dir = \"reports\"", "dir = \"reports\"\nindex_dates = \"index.csv\""));
+    assert!(folder.errors()[0].starts_with("index.csv: expected a readable file"));
+    folder.write("index.csv", "case,date\ncase-1,2019-03-05T12:00\n");
+    assert_lines(&folder.errors(), &["index.csv: expected the date of time 0 of every case, got none of 1 of 2: case-2"]);
+    folder.write("index.csv", "case,date\ncase-1,2019-03-05T12:00\ncase-2,2019-03-05\n");
+    let study = folder.load().unwrap();
+    let case = CaseId::new("case-1").unwrap();
+    let events = &study.timeline(&case, &SourceName::new("a").unwrap()).unwrap().events;
+    assert_eq!(events.iter().map(|event| event.time.to_string()).collect::<Vec<_>>(), ["-72", "6"]);
+    assert_eq!(study.sources[1].counts.dates_converted, 2);
+    assert_eq!(study.sources[0].counts.dates_converted, 0);
 }

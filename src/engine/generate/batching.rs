@@ -14,7 +14,7 @@ use super::pass_cost::PassCost;
 use super::prefix_tree::{SequenceId, Token};
 use super::schedule::{Admitted, CacheChange, Chunk, JobId, Limits, Schedule};
 use super::trace::Trace;
-use super::{Finished, Generated, Job, Thoughts};
+use super::{Finished, Generated, Job, ReplyLimit, Thoughts, most_tokens};
 use crate::engine::stats::EngineStats;
 use crate::store::{FinishReason, Origin, Timings, Usage};
 use serde_json::json;
@@ -81,7 +81,7 @@ pub trait Backend {
     /// An empty reply to `job`.
     ///
     /// # Errors
-    /// Why its constraint cannot be used.
+    /// Why its constraint cannot be used: the job is refused.
     fn reply(&self, job: &Job) -> Result<Self::Reply, String>;
 
     fn change_cache(&mut self, change: CacheChange);
@@ -209,21 +209,20 @@ pub fn run<B: Backend>(
     }
 }
 
-/// Prompt and reserve must fit; otherwise the sizes are named.
-fn check_fit(n_prompt: usize, job: &Job, context_tokens: usize) -> Result<(), Generated> {
-    let needed = n_prompt + job.most_tokens() as usize;
-    if needed <= context_tokens {
-        return Ok(());
+/// The limit of the reply to a prompt of `n_prompt` tokens. Prompt and reserve must fit; otherwise the sizes are named.
+fn check_fit(n_prompt: usize, job: &Job, context_tokens: usize) -> Result<u32, String> {
+    let n_before = n_prompt + most_tokens(0, job.max_reasoning_tokens) as usize;
+    let least = job.reply_limit.least();
+    if let Some(limit) = context_tokens.checked_sub(n_before).and_then(|n_left| job.reply_limit.within(n_left)) {
+        return Ok(limit);
     }
-    Err(Generated::TooLong {
-        reason: format!(
-            "the prompt has {n_prompt} tokens and the reply may have {}{}: {needed} together, the context holds {context_tokens}; \
-             raise context_tokens if the model allows it, lower max_reply_tokens{}, or leave the case out",
-            job.max_reply_tokens,
-            job.max_reasoning_tokens.map(|n| format!(" after {n} of reasoning")).unwrap_or_default(),
-            if job.max_reasoning_tokens.is_some() { " or max_reasoning_tokens" } else { "" },
-        ),
-    })
+    let needed = n_before + least as usize;
+    Err(format!(
+        "the prompt has {n_prompt} tokens and the reply may have {least}{}: {needed} together, the context holds {context_tokens}; raise \
+         context_tokens if the model allows it, lower max_reply_tokens{}, or leave the case out",
+        job.max_reasoning_tokens.map(|n| format!(" after {n} of reasoning")).unwrap_or_default(),
+        if job.max_reasoning_tokens.is_some() { " or max_reasoning_tokens" } else { "" },
+    ))
 }
 
 impl<B: Backend> Loop<'_, B> {
@@ -286,19 +285,26 @@ impl<B: Backend> Loop<'_, B> {
         }
     }
 
-    fn queue(&mut self, job: Job) {
+    fn queue(&mut self, mut job: Job) {
         let from = Instant::now();
         let tokens = match self.backend.tokenize(&job) {
+            Ok(tokens) if tokens.is_empty() => Err("the chat template lays these messages out as nothing".into()),
+            other => other,
+        };
+        let tokens = match tokens {
             Ok(tokens) => tokens,
             Err(reason) => {
-                let _ = job.done.send(Generated::Crashed { reason });
+                let _ = job.done.send(Generated::Refused { reason });
                 return;
             }
         };
         self.trace.engine("tokenise", from, || json!({"tokens": tokens.len()}));
-        if let Err(generated) = check_fit(tokens.len(), &job, self.settings.context_tokens) {
-            let _ = job.done.send(generated);
-            return;
+        match check_fit(tokens.len(), &job, self.settings.context_tokens) {
+            Ok(limit) => job.reply_limit = ReplyLimit::Fixed(limit),
+            Err(reason) => {
+                let _ = job.done.send(Generated::TooLong { reason });
+                return;
+            }
         }
         self.submit(tokens.into(), job);
     }
@@ -334,7 +340,7 @@ impl<B: Backend> Loop<'_, B> {
                 let mut changes = Vec::new();
                 self.schedule.finish(admitted.sequence, &mut changes);
                 self.change_cache(&changes);
-                let _ = job.done.send(Generated::Crashed { reason });
+                let _ = job.done.send(Generated::Refused { reason });
                 return;
             }
         };
@@ -567,6 +573,7 @@ impl<R: Growing> Slot<R> {
                 Generated::Finished(Finished {
                     reply,
                     reasoning,
+                    unnamed_mark: None,
                     finish,
                     usage,
                     batch_width: self.width,

@@ -48,6 +48,8 @@ impl Message {
 pub enum ChatError {
     #[error("chat template: {reason}")]
     Template { reason: String },
+    #[error("the chat template leaves out what the user says; the file needs a chat template of its model")]
+    LeftOut,
 }
 
 /// The switch that answers a template's question for today's date.
@@ -100,6 +102,21 @@ impl ChatTemplate {
         values.insert("eos_token".into(), Value::from(eos));
         values.insert("add_generation_prompt".into(), Value::from(true));
         Ok(Self { environment, switches: values })
+    }
+
+    /// Lays out a conversation as every run asks them, so that a template that cannot is one error at the start and not one for every
+    /// item.
+    ///
+    /// # Errors
+    /// [`ChatError`] for a template that refuses a question, or a question after an answer, or leaves the question out.
+    pub fn check(&self) -> Result<(), ChatError> {
+        const QUESTION: &str = "Which of the two timelines does the report support?";
+        let asked = vec![Message::user(QUESTION)];
+        if !self.lay_out(&asked)?.contains(QUESTION) {
+            return Err(ChatError::LeftOut);
+        }
+        let again = [asked, vec![Message::assistant("The first."), Message::user(QUESTION)]].concat();
+        self.lay_out(&again).map(drop)
     }
 
     /// The pieces of the laid-out conversation, each to be tokenised with special tokens recognised. A text of `specials` inside a

@@ -12,6 +12,7 @@ mod pass_cost;
 pub mod prefix_tree;
 mod reasoning;
 mod repetition;
+mod reply_limit;
 pub mod schedule;
 mod scripted;
 mod trace;
@@ -21,7 +22,8 @@ pub use chat::{ChatError, ChatTemplate, Message, Role};
 pub use constraint::{Constraint, Form};
 pub use dry_run::DryRun;
 pub use kv_shape::{KvShape, slots_that_fit};
-pub use reasoning::Thoughts;
+pub use reasoning::{Thoughts, take_reasoning_off};
+pub use reply_limit::{DEFAULT_REPLY_TOKENS, ReplyLimit};
 pub use scripted::Scripted;
 pub use trace::Trace;
 pub use volume::PromptVolume;
@@ -36,7 +38,7 @@ use std::sync::Arc;
 pub struct Job {
     pub messages: Vec<Message>,
     pub constraint: Option<Arc<Constraint>>,
-    pub max_reply_tokens: u32,
+    pub reply_limit: ReplyLimit,
     /// Called when the backend begins to compute it, before anything that could end the process.
     pub began: Box<dyn Fn() + Send>,
     /// Most tokens of reasoning before the reply; `None` for a judge that does not think aloud.
@@ -48,7 +50,7 @@ impl Job {
     /// Most tokens that may follow the prompt: reasoning, the mark that ends it, reply.
     #[must_use]
     pub fn most_tokens(&self) -> u32 {
-        most_tokens(self.max_reply_tokens, self.max_reasoning_tokens)
+        most_tokens(self.reply_limit.most(), self.max_reasoning_tokens)
     }
 }
 
@@ -68,6 +70,10 @@ pub enum Generated {
     TooLong {
         reason: String,
     },
+    /// The request cannot be answered as it is: its form does not compile, or the chat template refuses its messages.
+    Refused {
+        reason: String,
+    },
     /// This item failed; the next one may work.
     Crashed {
         reason: String,
@@ -85,6 +91,9 @@ pub enum Generated {
 pub struct Finished {
     pub reply: String,
     pub reasoning: Option<Thoughts>,
+    /// The mark of the reasoning that the reply began with, where the judge's card names no such mark.
+    #[serde(default)]
+    pub unnamed_mark: Option<String>,
     pub finish: FinishReason,
     pub usage: Usage,
     pub batch_width: u32,
@@ -100,6 +109,7 @@ impl Finished {
         Self {
             reply,
             reasoning: None,
+            unnamed_mark: None,
             finish,
             usage: Usage::default(),
             batch_width: 0,

@@ -7,7 +7,10 @@
 //! closed it (`</think>`, for a model told not to think), or may leave it to the model, which then either begins with the opening
 //! mark or with its reply.
 
+use super::Finished;
+use crate::data::reasoning_block::{Beginning, BlockMarks, KNOWN_MARKS, beginning};
 use crate::models::{Marks, Reasoning};
+use crate::store::FinishReason;
 use serde::{Deserialize, Serialize};
 
 /// Tokens to be kept free for the mark that ends reasoning when its limit is reached: marks are short, and a token has a byte or more.
@@ -39,6 +42,45 @@ pub struct Thoughts {
     pub text: String,
     /// The limit came before the model had ended its reasoning.
     pub was_cut: bool,
+}
+
+/// How harmony's channels read where a server left their marks out.
+const BARE_CHANNELS: (&str, &str) = ("analysis", "assistantfinal");
+
+/// Takes reasoning that a whole reply begins with off it, by the marks of the judge's card (`own`) and by those that models are known
+/// to write. A reply that ends inside its reasoning is none.
+pub fn take_reasoning_off(finished: &mut Finished, own: Option<&Reasoning>) {
+    let marks = own.and_then(|own| match &own.marks {
+        Marks::Tags { open, close } => Some(BlockMarks { open, close, header_end: "" }),
+        Marks::Harmony => KNOWN_MARKS.iter().find(|marks| marks.open.starts_with(CHANNEL)).copied(),
+    });
+    let is_harmony = own.is_some_and(|own| own.marks == Marks::Harmony);
+    let bare = finished.reply.trim_start().strip_prefix(BARE_CHANNELS.0).and_then(|rest| rest.split_once(BARE_CHANNELS.1));
+    let (thoughts, answer, mark) = match (bare, beginning(&finished.reply, marks)) {
+        (Some((thoughts, answer)), Beginning::Answer) if is_harmony => (thoughts.to_owned(), Some(answer.to_owned()), None),
+        (_, Beginning::Answer) => return,
+        (_, Beginning::Reasoning { thoughts, answer, mark }) => (thoughts, Some(answer.to_owned()), Some(mark)),
+        (_, Beginning::Unclosed { thoughts, mark }) => (thoughts, None, Some(mark)),
+    };
+    if answer.is_none() && finished.finish != FinishReason::Length && finished.finish != FinishReason::Loop {
+        finished.finish = FinishReason::NoReply;
+    }
+    finished.reply = answer.unwrap_or_default();
+    let before = finished.reasoning.take();
+    finished.reasoning = Some(Thoughts {
+        was_cut: before.as_ref().is_some_and(|before| before.was_cut),
+        text: before
+            .into_iter()
+            .map(|before| before.text)
+            .chain([thoughts])
+            .filter(|text| !text.is_empty())
+            .collect::<Vec<_>>()
+            .join("\n"),
+    });
+    let is_own = |mark: &String| marks.is_some_and(|own| own.open.eq_ignore_ascii_case(mark));
+    if let Some(mark) = mark.filter(|mark| !is_own(mark)) {
+        finished.unnamed_mark = Some(mark);
+    }
 }
 
 /// What a model writes, taken apart as it comes.

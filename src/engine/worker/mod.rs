@@ -92,15 +92,16 @@ impl WorkerJudge {
         Ok(Self { events: Mutex::new(sender), stats, thread: Some(thread) })
     }
 
-    fn send(&self, event: Event) -> Result<(), Event> {
+    /// Tells the supervisor; gives `event` back where it has ended.
+    fn send(&self, event: Event) -> Option<Event> {
         let events = self.events.lock().expect("no thread panics while it holds the way to the supervisor");
-        events.send(event).map_err(|refused| refused.0)
+        events.send(event).err().map(|refused| refused.0)
     }
 }
 
 impl Generator for WorkerJudge {
     fn submit(&self, job: Job) {
-        if let Err(Event::Submitted(job)) = self.send(Event::Submitted(job)) {
+        if let Some(Event::Submitted(job)) = self.send(Event::Submitted(job)) {
             let _ = job.done.send(Generated::Lost { reason: "the supervisor of the judge's process has ended".into() });
         }
     }

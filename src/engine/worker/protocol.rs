@@ -4,7 +4,7 @@
 //! how lines travel, nor what is done about them.
 
 use crate::engine::generate::llama::LlamaSettings;
-use crate::engine::generate::{Constraint, Form, Generated, Job, Message};
+use crate::engine::generate::{Constraint, Form, Generated, Job, Message, ReplyLimit};
 use crate::models::{LocalModel, ModelCard};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -37,7 +37,7 @@ pub(super) struct Question {
     pub id: JobId,
     pub messages: Vec<Message>,
     pub constraint: Option<NamedForm>,
-    pub max_reply_tokens: u32,
+    pub reply_limit: ReplyLimit,
     pub max_reasoning_tokens: Option<u32>,
 }
 
@@ -79,7 +79,7 @@ impl Question {
             messages: job.messages.clone(),
             constraint: constraint
                 .map(|constraint| NamedForm { name: constraint.name().to_string(), form: constraint.form().clone() }),
-            max_reply_tokens: job.max_reply_tokens,
+            reply_limit: job.reply_limit,
             max_reasoning_tokens: job.max_reasoning_tokens,
         }
     }
@@ -122,7 +122,7 @@ mod tests {
         let job = Job {
             messages: vec![Message::user("a\nb\u{85}\u{0}"), Message::assistant("ü")],
             constraint: Some(Arc::new(Constraint::new("findings", schema))),
-            max_reply_tokens: 7,
+            reply_limit: ReplyLimit::Context { most: 7, context_tokens: 9 },
             max_reasoning_tokens: Some(5),
             began: Box::new(|| ()),
             done: futures::channel::oneshot::channel().0,
@@ -130,7 +130,7 @@ mod tests {
         let line = line_of(&ToWorker::Job(Question::of(3, &job))).expect("a line");
         assert_eq!(line.matches('\n').count(), 1, "one line");
         let Some(ToWorker::Job(question)) = message_of(&line) else { panic!("a question") };
-        assert_eq!((question.id, question.max_reply_tokens, question.max_reasoning_tokens), (3, 7, Some(5)));
+        assert_eq!((question.id, question.reply_limit, question.max_reasoning_tokens), (3, job.reply_limit, Some(5)));
         assert_eq!(question.messages, job.messages);
         assert_eq!(question.constraint.map(Constraint::from).as_ref(), job.constraint.as_deref());
     }

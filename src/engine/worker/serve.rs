@@ -120,7 +120,7 @@ async fn answer(judge: &LlamaJudge, question: Question, out: &Arc<Out>, stats: &
     judge.submit(Job {
         messages: question.messages,
         constraint: question.constraint.map(|named| Arc::new(Constraint::from(named))),
-        max_reply_tokens: question.max_reply_tokens,
+        reply_limit: question.reply_limit,
         max_reasoning_tokens: question.max_reasoning_tokens,
         began,
         done,

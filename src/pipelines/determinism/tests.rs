@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::data::{CaseId, Event, EventTime, FindingSchema, Hours, Numerics, ReplyMode, Report, SourceName, Timeline};
-use crate::engine::generate::{Generated, Scripted};
+use crate::engine::generate::{Generated, ReplyLimit, Scripted};
 use crate::engine::{Engine, ModelIdentity};
 use crate::measure::points::EmptyGames;
 use crate::measure::rubric::Scheme;
@@ -81,12 +81,12 @@ fn judged(docket: &Docket, replies: Vec<Generated>) -> Vec<Judged> {
     let model = ModelIdentity::Served { model: "m".into(), revision: "1".into() };
     let stop = Arc::new(AtomicBool::new(false));
     let engine = Engine::new(Arc::clone(&store), model, None, Some(Box::new(Scripted::new(script))), stop);
-    let prompt = Prompt::find("gavel/judge.v1", Path::new("")).expect("a prompt");
+    let prompt = Prompt::find("gavel/judge.v2", Path::new("")).expect("a prompt");
     let settings = JudgeSettings {
         max_reasoning_tokens: None,
         finding_schema: FindingSchema::Rows,
         reply: ReplyMode::Constrained,
-        max_reply_tokens: 100,
+        reply_limit: ReplyLimit::Fixed(100),
         max_findings: 5,
         max_attempts: 2,
         tolerance_floor_hours: 24.0,

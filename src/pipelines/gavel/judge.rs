@@ -2,7 +2,7 @@
 
 use super::ask::{prompt_text, reply_schema};
 use super::game::{Docket, Game};
-use super::reply::{Checker, Finding, InvalidFinding};
+use super::reply::{Checker, Finding, InvalidFinding, ReplyError};
 use super::settings::JudgeSettings;
 use crate::data::{FindingSchema, ReplyMode};
 use crate::engine::generate::Message;
@@ -50,7 +50,20 @@ pub struct Attempt {
     pub errors: Vec<String>,
     /// How the reply came to its end.
     pub finish: FinishReason,
+    /// The limit that it met.
+    pub limit: Option<Limit>,
+    /// The mark of reasoning that it began with and the judge's card does not name.
+    pub unnamed_mark: Option<String>,
     pub usage: Usage,
+}
+
+/// A limit that a reply met: findings may be missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// Tokens of the reply.
+    Tokens,
+    /// Findings.
+    Findings,
 }
 
 /// What became of a game.
@@ -63,6 +76,18 @@ pub struct GameOutcome {
     pub invalid: Vec<InvalidFinding>,
     /// The last reply as it came, where it was not valid as a whole.
     pub raw: Option<String>,
+}
+
+/// Games whose last reply met `limit`.
+pub(super) fn n_at_limit(outcomes: &[GameOutcome], limit: Limit) -> usize {
+    outcomes.iter().filter(|outcome| outcome.attempts.last().is_some_and(|attempt| attempt.limit == Some(limit))).count()
+}
+
+/// Replies that began with reasoning by a mark that the judge's card does not name, with the first such mark.
+pub(super) fn unnamed_marks(outcomes: &[GameOutcome]) -> Option<(usize, &str)> {
+    let mut marks = outcomes.iter().flat_map(|outcome| &outcome.attempts).filter_map(|attempt| attempt.unnamed_mark.as_deref());
+    let first = marks.next()?;
+    Some((1 + marks.count(), first))
 }
 
 /// Replies that were ended by closing their JSON at the limit.
@@ -127,7 +152,7 @@ pub async fn judge(
             labels: labels.clone(),
             messages: messages.clone(),
             constraint: (settings.reply == ReplyMode::Constrained).then(|| Arc::clone(&constraint)),
-            max_reply_tokens: settings.max_reply_tokens,
+            reply_limit: settings.reply_limit,
             max_reasoning_tokens: settings.max_reasoning_tokens,
             attempt,
             classify: {
@@ -144,7 +169,7 @@ pub async fn judge(
             Err(error) => return Err(error.into()),
         };
         let errors = take_reply(&checker.borrow(), &record, &mut outcome);
-        if matches!(outcome.status, GameStatus::Ok | GameStatus::Failed(Outcome::PromptTooLong | Outcome::EngineCrash)) {
+        if outcome.status == GameStatus::Ok || matches!(outcome.status, GameStatus::Failed(failed) if !failed.answers()) {
             break;
         }
         messages.push(Message::assistant(record.reply));
@@ -155,10 +180,10 @@ pub async fn judge(
 
 /// Reads one record into `outcome`; returns the messages for the judge.
 fn take_reply(checker: &Checker<'_>, record: &Record, outcome: &mut GameOutcome) -> Vec<String> {
+    let mut finish = record.finish;
+    let mut limit = matches!(finish, FinishReason::Length | FinishReason::Closed).then_some(Limit::Tokens);
     let (status, errors) = match (record.outcome, record.finish) {
-        (Outcome::PromptTooLong | Outcome::EngineCrash, _) => {
-            (GameStatus::Failed(record.outcome), vec![record.detail.clone().unwrap_or_default()])
-        }
+        (failed, _) if !failed.answers() => (GameStatus::Failed(record.outcome), vec![record.detail.clone().unwrap_or_default()]),
         (_, FinishReason::Length) => {
             let error = "the reply was cut at the token limit before its JSON was complete; write fewer or shorter findings";
             (GameStatus::Failed(Outcome::Truncated), vec![error.to_string()])
@@ -172,8 +197,18 @@ fn take_reply(checker: &Checker<'_>, record: &Record, outcome: &mut GameOutcome)
             (GameStatus::Failed(Outcome::SchemaInvalid), vec![error.to_string()])
         }
         _ => match checker.parse(&record.reply) {
-            Err(errors) => (GameStatus::Failed(Outcome::SchemaInvalid), errors),
+            Err(error) => {
+                match error {
+                    ReplyError::NoReply(_) => finish = FinishReason::NoReply,
+                    ReplyError::TooMany(_) => limit = Some(Limit::Findings),
+                    ReplyError::Form(_) => {}
+                }
+                (GameStatus::Failed(Outcome::SchemaInvalid), error.messages())
+            }
             Ok(parsed) => {
+                if parsed.findings.len() + parsed.invalid.len() >= checker.max_findings() {
+                    limit = limit.or(Some(Limit::Findings));
+                }
                 let errors = parsed.errors();
                 let status = match (parsed.invalid.is_empty(), parsed.findings.is_empty()) {
                     (true, _) => GameStatus::Ok,
@@ -189,7 +224,7 @@ fn take_reply(checker: &Checker<'_>, record: &Record, outcome: &mut GameOutcome)
     if !matches!(status, GameStatus::Ok | GameStatus::Partial) {
         // An earlier try's findings do not stand for this one's.
         outcome.findings.clear();
-        let is_whole = matches!(record.finish, FinishReason::Stop | FinishReason::Closed);
+        let is_whole = matches!(finish, FinishReason::Stop | FinishReason::Closed);
         outcome.invalid.retain(|_| matches!(status, GameStatus::Failed(Outcome::SchemaInvalid)) && is_whole);
     }
     let attempt_outcome = match status {
@@ -202,7 +237,9 @@ fn take_reply(checker: &Checker<'_>, record: &Record, outcome: &mut GameOutcome)
         key: record.key,
         outcome: attempt_outcome,
         errors: errors.clone(),
-        finish: record.finish,
+        finish,
+        limit,
+        unnamed_mark: record.unnamed_mark.clone(),
         usage: record.usage,
     });
     outcome.status = status;

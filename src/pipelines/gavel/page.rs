@@ -2,7 +2,7 @@
 
 use super::figures::GavelFigures;
 use super::game::Docket;
-use super::judge::{GameOutcome, GameStatus, n_closed};
+use super::judge::{GameOutcome, GameStatus, Limit, n_at_limit, n_closed, unnamed_marks};
 use super::reply::Finding;
 use super::score::Scores;
 use super::tables::{conformance, error_profile_shown, head_to_head_matrix, leaderboard_shown, no_rating};
@@ -95,6 +95,22 @@ pub fn notices(docket: &Docket, outcomes: &[GameOutcome], scores: &Scores) -> Ve
             format!(
                 "{closed} replies reached their token limit and were closed there: they are valid as far as they go, and may lack \
                  findings; raise max_reply_tokens."
+            ),
+        );
+    }
+    let at_limit = n_at_limit(outcomes, Limit::Findings);
+    if at_limit > 0 {
+        add(
+            NoticeLevel::Warning,
+            format!("{at_limit} of {n_games} games have as many findings as max_findings allows, and may lack some; raise it."),
+        );
+    }
+    if let Some((n, mark)) = unnamed_marks(outcomes) {
+        add(
+            NoticeLevel::Info,
+            format!(
+                "{n} replies began with reasoning (marked by {mark}), which was kept apart from the answer; describe the mark under \
+                 [reasoning] in the judge's card."
             ),
         );
     }

@@ -6,6 +6,7 @@ use crate::measure::extra_side::{EventCounts, extra_side};
 use crate::measure::finding::{Discrepancy, FindingType, Polarity, Side, Verdict};
 use crate::measure::quotes::{Located, QuoteIndex};
 use crate::measure::tolerance::{ToleranceRule, times_differ};
+use crate::pipelines::ask::json::{self, ReplyFault, ReplyValues};
 use serde_json::{Map, Value};
 use std::str::FromStr;
 
@@ -64,6 +65,28 @@ impl ParsedReply {
     }
 }
 
+/// Why a reply as a whole cannot be used, in words for the judge.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReplyError {
+    /// It has not the form asked for.
+    Form(Vec<String>),
+    /// It has more findings than were asked for.
+    TooMany(String),
+    /// It ends inside its reasoning.
+    NoReply(String),
+}
+
+impl ReplyError {
+    /// The messages.
+    #[must_use]
+    pub fn messages(self) -> Vec<String> {
+        match self {
+            Self::Form(messages) => messages,
+            Self::TooMany(message) | Self::NoReply(message) => vec![message],
+        }
+    }
+}
+
 /// What a reply is checked against: the two timelines and the report, prepared once a game.
 pub struct Checker<'a> {
     schema: FindingSchema,
@@ -114,14 +137,20 @@ impl<'a> Checker<'a> {
         }
     }
 
+    /// Most findings of a reply.
+    #[must_use]
+    pub fn max_findings(&self) -> usize {
+        self.max_findings
+    }
+
     /// Reads a reply.
     ///
     /// # Errors
-    /// Messages for the judge when the reply as a whole has not the form asked for.
-    pub fn parse(&self, reply: &str) -> Result<ParsedReply, Vec<String>> {
-        let items = finding_values(reply).map_err(|error| vec![error])?;
+    /// [`ReplyError`] when the reply as a whole has not the form asked for.
+    pub fn parse(&self, reply: &str) -> Result<ParsedReply, ReplyError> {
+        let items = finding_values(reply)?;
         if items.len() > self.max_findings {
-            return Err(vec![format!("expected at most {} findings, got {}", self.max_findings, items.len())]);
+            return Err(ReplyError::TooMany(format!("expected at most {} findings, got {}", self.max_findings, items.len())));
         }
         let mut parsed = ParsedReply::default();
         for (i, item) in items.into_iter().enumerate() {
@@ -307,16 +336,34 @@ fn json_kind(value: &Value) -> &'static str {
     }
 }
 
-/// The findings in a reply: `{"findings": […]}`, a bare list, or objects one after another, after any prose or code fence.
-fn finding_values(reply: &str) -> Result<Vec<Value>, String> {
-    let start = reply.find(['{', '[']).ok_or("expected a JSON object with findings, got no JSON")?;
-    let mut stream = serde_json::Deserializer::from_str(&reply[start..]).into_iter::<Value>();
-    let first = match stream.next() {
-        Some(Ok(value)) => value,
-        Some(Err(error)) => return Err(format!("the JSON of the reply cannot be read: {error}")),
-        None => return Err("expected a JSON object with findings, got nothing".into()),
-    };
-    match first {
+/// The findings in a reply: `{"findings": […]}`, a bare list, one finding, or findings as objects one after another; in prose, a code
+/// fence or after reasoning. A reply with two answers is refused: nobody can say which one is meant.
+fn finding_values(reply: &str) -> Result<Vec<Value>, ReplyError> {
+    let form = |message: String| ReplyError::Form(vec![message]);
+    let ReplyValues { mut values, is_run } = json::values(reply).map_err(|fault| match fault {
+        ReplyFault::NoReply { .. } => ReplyError::NoReply(fault.to_string()),
+        _ => form(fault.to_string()),
+    })?;
+    let n_values = values.len();
+    match (n_values, values.pop()) {
+        (_, None) => Err(form("expected a JSON object with findings, got no JSON".into())),
+        (1, Some(value)) => one_value(value).map_err(form),
+        (_, Some(last)) => {
+            values.push(last);
+            let is_finding = |value: &Value| value.as_object().is_some_and(|object| object.contains_key("type"));
+            if is_run && values.iter().all(is_finding) {
+                return Ok(values);
+            }
+            Err(form(format!(
+                "expected one JSON object with findings, got {n_values} JSON values; write all findings in one, once"
+            )))
+        }
+    }
+}
+
+/// The findings of a reply's only value.
+fn one_value(value: Value) -> Result<Vec<Value>, String> {
+    match value {
         Value::Array(items) => Ok(items),
         Value::Object(mut object) if object.contains_key("findings") => match object.remove("findings") {
             Some(Value::Array(items)) if object.is_empty() => Ok(items),
@@ -326,22 +373,7 @@ fn finding_values(reply: &str) -> Result<Vec<Value>, String> {
             }
             _ => Err("findings: expected a list".into()),
         },
-        Value::Object(object) => {
-            // One object a line; prose ends the list, half an object is an error.
-            let mut items = vec![Value::Object(object)];
-            let mut rest = &reply[start + stream.byte_offset()..];
-            while let Some(at) = rest.find('{') {
-                let mut stream = serde_json::Deserializer::from_str(&rest[at..]).into_iter::<Value>();
-                match stream.next() {
-                    Some(Ok(value)) => items.push(value),
-                    Some(Err(error)) => return Err(format!("object {} of the reply cannot be read: {error}", items.len() + 1)),
-                    None => break,
-                }
-                rest = &rest[at + stream.byte_offset()..];
-            }
-            Ok(items)
-        }
-        _ => Err("expected a JSON object with findings".into()),
+        object => Ok(vec![object]),
     }
 }
 

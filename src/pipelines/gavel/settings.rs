@@ -1,6 +1,7 @@
 //! What can be set about judging and scoring.
 
 use crate::data::{FindingSchema, ReplyMode};
+use crate::engine::generate::ReplyLimit;
 use crate::measure::points::EmptyGames;
 use crate::measure::rubric::Scheme;
 
@@ -12,7 +13,7 @@ pub struct JudgeSettings {
     pub finding_schema: FindingSchema,
     /// Held to the finding schema while it is generated, or free as in the paper: then the first JSON in it is read.
     pub reply: ReplyMode,
-    pub max_reply_tokens: u32,
+    pub reply_limit: ReplyLimit,
     /// For a judge that thinks aloud; `None` for any other.
     pub max_reasoning_tokens: Option<u32>,
     pub max_findings: u32,

@@ -2,7 +2,7 @@
 
 use super::ask::time_text;
 use super::game::Docket;
-use super::judge::{GameOutcome, GameStatus, n_closed};
+use super::judge::{GameOutcome, GameStatus, Limit, n_at_limit, n_closed, unnamed_marks};
 use super::reply::Finding;
 use super::score::{RubricScores, Scores};
 use crate::data::Timeline;
@@ -314,14 +314,20 @@ pub(super) fn conformance(outcomes: &[GameOutcome], scores: &Scores) -> Result<T
         let n = outcomes.iter().filter(|o| o.status == GameStatus::Ok && o.attempts.len() == attempt).count();
         push(&format!("games: valid at attempt {attempt}"), n, Some(n_games))?;
     }
+    push("games: met the limit of reply tokens", n_at_limit(outcomes, Limit::Tokens), Some(n_games))?;
+    push("games: met the limit of findings", n_at_limit(outcomes, Limit::Findings), Some(n_games))?;
     let n_replies: usize = outcomes.iter().map(|outcome| outcome.attempts.len()).sum();
     push("replies", n_replies, None)?;
-    for outcome in [Outcome::Ok, Outcome::SchemaInvalid, Outcome::Truncated, Outcome::PromptTooLong, Outcome::EngineCrash] {
+    // Evidence that must be verbatim is not asked for here.
+    for outcome in Outcome::ALL.into_iter().filter(|outcome| *outcome != Outcome::EvidenceInvalid) {
         let n = outcomes.iter().flat_map(|o| &o.attempts).filter(|attempt| attempt.outcome == outcome).count();
         push(&format!("replies: {}", outcome.name()), n, Some(n_replies))?;
     }
     if n_closed(outcomes) > 0 {
         push("replies: closed at the token limit", n_closed(outcomes), Some(n_replies))?;
+    }
+    if let Some((n, _)) = unnamed_marks(outcomes) {
+        push("replies: reasoning taken off by a mark that the card does not name", n, Some(n_replies))?;
     }
     let findings: Vec<&Finding> = outcomes.iter().flat_map(|outcome| &outcome.findings).collect();
     let n_findings = findings.len();

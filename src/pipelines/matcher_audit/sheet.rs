@@ -1,12 +1,13 @@
 //! The reviewer's sheet and its key. The sheet holds no distance, no band and no source; the key holds no text.
 
 use super::sample::{AuditSample, Pair};
-use crate::pipelines::sheet::{Reader, cell_text, write};
+use crate::pipelines::sheet::{Reader, write};
+use crate::report::spreadsheet_text;
 
 /// The sheet to fill: `label` takes same, different or unsure.
 pub fn review_sheet(pairs: &[Pair], sample: &AuditSample) -> String {
     let rows = sample.items.iter().map(|item| {
-        let [first, second] = item.events(pairs).map(cell_text);
+        let [first, second] = item.events(pairs).map(spreadsheet_text);
         vec![item.id.clone(), pairs[item.pair].case.clone(), first, second, String::new(), String::new()]
     });
     write(&["id", "case", "event_1", "event_2", "label", "comment"], rows, Reader::Person)

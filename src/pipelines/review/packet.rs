@@ -5,7 +5,8 @@ use super::taxonomy::ErrorType;
 use crate::measure::finding::FindingType;
 use crate::measure::quotes::{QuoteIndex, has_quote};
 use crate::pipelines::passage::{densest, excerpt, marks};
-use crate::pipelines::sheet::{Reader, cell_text, write};
+use crate::pipelines::sheet::{Reader, write};
+use crate::report::spreadsheet_text;
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -66,18 +67,18 @@ pub fn packet(
             item.id.clone(),
             finding.case.clone(),
             difference(finding.kind).to_owned(),
-            cell_text(first),
+            spreadsheet_text(first),
             first_time.clone(),
-            cell_text(second),
+            spreadsheet_text(second),
             second_time.clone(),
-            cell_text(&passage(finding, reports.get(&finding.case))),
+            spreadsheet_text(&passage(finding, reports.get(&finding.case))),
         ];
         match protocol {
             Protocol::Blinded => row.extend([question(finding.kind).to_owned(), String::new()]),
             Protocol::VerdictShown => row.extend([
                 "Is the verdict right?".to_owned(),
                 format!("{} {}", finding.kind, finding.verdict),
-                cell_text(&finding.rationale),
+                spreadsheet_text(&finding.rationale),
                 String::new(),
             ]),
         }

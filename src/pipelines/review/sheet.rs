@@ -180,7 +180,8 @@ pub fn read_filled(text: &str, key: &[KeyRow], reviewer: Reviewer) -> Result<Fil
     let asked = key.iter().enumerate().filter(|(_, row)| reviewer == Reviewer::First || row.in_second);
     let places: HashMap<&str, usize> = asked.map(|(place, row)| (row.id.as_str(), place)).collect();
     let mut filled = Filled { answers: vec![None; key.len()], ..Filled::default() };
-    let mut lines: Vec<Option<usize>> = vec![None; key.len()];
+    // The line of each answer and the verdict given there: two verdicts that are both not the judge's are not the same answer.
+    let mut lines: Vec<Option<(usize, Option<OwnVerdict>)>> = vec![None; key.len()];
     let mut faults = Vec::new();
     for row in &sheet.rows {
         let [own, said, reason] = [verdict, confirmed, error].map(|column| row.field(column));
@@ -222,10 +223,12 @@ pub fn read_filled(text: &str, key: &[KeyRow], reviewer: Reviewer) -> Result<Fil
             filled.repeated.push(row.line);
         }
         if filled.answers[place].is_none() {
-            lines[place] = Some(row.line);
+            lines[place] = Some((row.line, own_verdict));
         }
         match (filled.answers[place], answer, earlier) {
-            (Some(known), Some(answer), Some(line)) if known != answer => {
+            (Some(known), Some(answer), Some((line, before)))
+                if known != answer || before.zip(own_verdict).is_some_and(|(before, now)| before != now) =>
+            {
                 fault("id", format!("the answer that line {line} gives to this id"), "another one");
             }
             (None, Some(_), _) => filled.answers[place] = answer,
@@ -309,6 +312,22 @@ pub(super) mod tests {
         assert_eq!(
             faults[0].to_string(),
             "line 4, column `id`: expected the answer that line 2 gives to this id, got `another one`"
+        );
+    }
+
+    #[test]
+    fn two_verdicts_that_are_both_not_the_judges_are_two_answers() {
+        let read = |text: &str| read_filled(text, &key(), Reviewer::First);
+        let faults = read("id,verdict\nx-1,NEITHER\nx-1,UNCLEAR\n").unwrap_err();
+        assert_eq!(
+            faults[0].to_string(),
+            "line 3, column `id`: expected the answer that line 2 gives to this id, got `another one`"
+        );
+        assert_eq!(read("id,verdict\nx-1,NEITHER\nx-1,NEITHER\n").unwrap().repeated, [3]);
+        assert_eq!(
+            read("id,verdict,confirmed\nx-1,NEITHER,\nx-1,,no\n").unwrap().repeated,
+            [3],
+            "the same answer in other words"
         );
     }
 }

@@ -1,13 +1,16 @@
 //! Results in the OpenAI-batch format.
 
-use crate::store::{FinishReason, Record};
+use super::question::Question;
+use crate::engine::generate::Form;
+use crate::store::{FinishReason, Outcome, Record};
 use serde_json::{Value, json};
 
-/// The result of the request called `custom_id`. `finish_reason` has the format's two values; the record's own is `finish`.
-pub(super) fn line(custom_id: &str, record: &Record, model: &str) -> Value {
+/// The result of `question`. `finish_reason` has the format's two values; the record's own is `finish`.
+pub(super) fn line(question: &Question, record: &Record, model: &str) -> Value {
+    let custom_id = &question.custom_id;
     let id = record.key.to_string();
     if !record.outcome.answers() {
-        let error = json!({"code": record.outcome.name(), "message": record.detail});
+        let error = json!({"code": record.outcome.name(), "message": message(question, record)});
         return json!({"id": id, "custom_id": custom_id, "response": null, "error": error});
     }
     let finish = match record.finish {
@@ -31,4 +34,16 @@ pub(super) fn line(custom_id: &str, record: &Record, model: &str) -> Value {
         },
     });
     json!({"id": id, "custom_id": custom_id, "response": {"status_code": 200, "body": body}, "error": null})
+}
+
+/// What went wrong; of a request that cannot be answered as it is, with the field where that is known.
+fn message(question: &Question, record: &Record) -> Option<String> {
+    let detail = record.detail.clone()?;
+    let field = match question.request.constraint.as_ref().map(|constraint| constraint.form()) {
+        Some(Form::Schema(_)) => "response_format",
+        Some(Form::Grammar(_)) => "structured_outputs.grammar",
+        None => return Some(detail),
+    };
+    let is_form = record.outcome == Outcome::RequestInvalid && detail.starts_with("constraint ");
+    Some(if is_form { format!("{field}: {detail}") } else { detail })
 }

@@ -96,7 +96,7 @@ fn plan(args: &DeterminismArgs, remarks: Remarks) -> Result<(Plan, u64), Failure
 
 /// The study's own results stay what they are.
 fn refuse_own(out: &Path, own: &[PathBuf]) -> Result<(), Failure> {
-    match own.iter().find(|own| results::is_same_folder(own, out)) {
+    match own.iter().find(|own| results::is_same_path(own, out)) {
         Some(own) => Err(Failure::usage(format_args!("--out: {} belongs to the study; choose another folder", own.display()))),
         None => Ok(()),
     }

@@ -2,7 +2,10 @@
 
 use crate::cli::args::EvaluateArgs;
 use crate::cli::console::{Failure, Remarks};
-use crate::data::{BadRowPolicy, Event, Problem, ReadCounts, SourceName, Study, TimelineFormat, read_timeline};
+use crate::data::study::Listing;
+use crate::data::{
+    BadRowPolicy, Event, Moment, Problem, ReadCounts, ReadRules, SourceName, Study, TimelineFormat, read_timeline,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,6 +26,8 @@ pub struct Corpus {
     pub default_out: PathBuf,
     /// How rows that are no events can be left out.
     skip_hint: &'static str,
+    /// When time 0 of each case was, where a study says so.
+    index_dates: BTreeMap<String, Moment>,
     pub on_bad_row: BadRowPolicy,
 }
 
@@ -96,6 +101,7 @@ impl Corpus {
             reference,
             predictions: sources,
             default_out: study.root().join("evaluation"),
+            index_dates: study.index_dates.iter().map(|(case, date)| (case.to_string(), *date)).collect(),
             skip_hint: "with on_bad_row = \"skip\" in the manifest such rows are left out and counted",
             on_bad_row: study.manifest.input.on_bad_row,
         })
@@ -112,29 +118,22 @@ impl Corpus {
                 Some(suffix) => vec![suffix.as_str()],
                 None => args.format.default_suffixes().to_vec(),
             };
-            let (mut files, mut n_others) = (BTreeMap::new(), 0);
-            let listed =
-                fs::read_dir(dir).map_err(|error| Failure::usage(format_args!("cannot read {}: {error}", dir.display())))?;
-            for entry in listed {
-                let path = entry.map_err(|error| Failure::usage(format_args!("cannot read {}: {error}", dir.display())))?.path();
-                let file = path.file_name().and_then(|file| file.to_str());
-                let Some(case) = file.and_then(|file| suffixes.iter().find_map(|suffix| file.strip_suffix(suffix))) else {
-                    n_others += 1;
-                    continue;
-                };
-                if let Some(other) = files.insert(case.to_string(), path.clone()) {
-                    let (first, second) = if other < path { (&other, &path) } else { (&path, &other) };
-                    return Err(Failure::usage(format_args!(
-                        "expected one file of case {case}, got {} and {}; remove one of them, or give --suffix",
-                        first.display(),
-                        second.display()
-                    )));
-                }
+            let listing = Listing::read(dir, &suffixes)
+                .map_err(|error| Failure::usage(format_args!("cannot read {}: {error}", dir.display())))?;
+            let mut problems: Vec<Problem> =
+                listing.faults.into_iter().map(|(path, what, remedy)| Problem::error(&path, None, what, remedy)).collect();
+            problems.extend(listing.irregular.values().map(|(path, what)| {
+                Problem::error(path, None, format!("expected a file, got {what}"), "put the file there, or remove the entry")
+            }));
+            if !problems.is_empty() {
+                return Err(Failure::problems(&problems));
             }
-            if n_others > 0 {
+            if !listing.others.is_empty() {
                 let wanted = suffixes.join(" or *");
+                let n_others = listing.others.len();
                 remarks.say(format_args!("warning: {n_others} entries of {} are not *{wanted} and are not read", dir.display()));
             }
+            let files = listing.files.into_iter().map(|(case, path)| (case.to_string(), path)).collect();
             Ok(Source { name, format: args.format, files })
         };
         let reference = source(&args.reference)?;
@@ -152,6 +151,7 @@ impl Corpus {
             reference,
             predictions,
             default_out: PathBuf::from("evaluation"),
+            index_dates: BTreeMap::new(),
             skip_hint: "with --on-bad-row skip such rows are left out and counted",
             on_bad_row: args.on_bad_row,
         })
@@ -175,7 +175,8 @@ impl Corpus {
             let Some(path) = source.files.get(case) else { return Ok(Default::default()) };
             let bytes =
                 fs::read(path).map_err(|error| Failure::usage(format_args!("cannot read {}: {error}", path.display())))?;
-            let timeline = read_timeline(&bytes, path, source.format, self.on_bad_row);
+            let rules = ReadRules { on_bad_row: self.on_bad_row, index_date: self.index_dates.get(case).copied() };
+            let timeline = read_timeline(&bytes, path, source.format, rules);
             if timeline.problems.iter().any(Problem::is_error) {
                 let failure = Failure::problems(&timeline.problems);
                 return Err(match self.on_bad_row {

@@ -1,7 +1,7 @@
 //! `assize models pin`: from a card that leaves its files open to one that names them.
 
 use crate::cli::console::{Failure, Remarks};
-use crate::engine::generate::llama::inspect;
+use crate::engine::generate::llama::{check_gguf, inspect};
 use crate::error::ExitStatus;
 use crate::models::{Measured, ModelCard, ModelFile, pin, sha256_of, shard_of};
 use std::fs;
@@ -27,6 +27,10 @@ pub fn run(
         return Err(Failure::usage(format_args!("{} is there already; remove it or name another file", path.display())));
     }
     let paths = if chosen.is_empty() { only_model(folder)? } else { chosen.to_vec() };
+    // What is no GGUF is found before gigabytes are read.
+    for path in &paths {
+        check_gguf(&folder.join(path)).map_err(Failure::verification)?;
+    }
     let mut files = Vec::new();
     for path in paths {
         let full = folder.join(&path);

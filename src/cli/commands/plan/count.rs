@@ -62,11 +62,13 @@ impl Counts {
                     let prompt = vocabulary
                         .tokenize(&item.request.messages)
                         .map_err(|error| Failure::new(ExitStatus::Verification, error))?;
-                    let max_reply = most_tokens(item.request.max_reply_tokens, item.request.max_reasoning_tokens);
-                    if prompt.len() + max_reply as usize > plan.judged_by.llama.context_tokens as usize {
+                    let n_before = prompt.len() + most_tokens(0, item.request.max_reasoning_tokens) as usize;
+                    let n_left = (plan.judged_by.llama.context_tokens as usize).checked_sub(n_before);
+                    let Some(max_reply) = n_left.and_then(|n_left| item.request.reply_limit.within(n_left)) else {
                         tokens.too_long += 1;
                         continue;
-                    }
+                    };
+                    let max_reply = most_tokens(max_reply, item.request.max_reasoning_tokens);
                     if let Some(dry_run) = &mut dry_run {
                         dry_run.submit(Arc::clone(&prompt), vocabulary.reserve(prompt.len(), max_reply));
                     }

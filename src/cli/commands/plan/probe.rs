@@ -8,7 +8,7 @@ use crate::cli::progress::{Counted, Progress};
 use crate::cli::resolve::Plan;
 use crate::data::Numerics;
 use crate::engine::generate::llama::LlamaSettings;
-use crate::engine::generate::{Constraint, Generated, Generator, Job, Message};
+use crate::engine::generate::{Constraint, Generated, Generator, Job, Message, ReplyLimit};
 use crate::error::ExitStatus;
 use futures::channel::oneshot;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ pub fn measure(plan: &Plan, global: &GlobalArgs) -> Result<Speed, Failure> {
         "measured on {n_slots} made-up prompt(s) of {:.0} tokens at a time, without drafts and almost without sharing",
         measured.prompt_tokens / f64::from(n_slots)
     );
-    Ok(Speed::measured(prompt_rate, reply_rate, plan.judge.max_reply_tokens, &how))
+    Ok(Speed::measured(prompt_rate, reply_rate, plan.judge.reply_limit.most(), &how))
 }
 
 /// What a round computed and how long it took.
@@ -78,7 +78,7 @@ fn round(judge: &dyn Generator, name: &str, n_slots: u32, n_reply: u32) -> Resul
             judge.submit(Job {
                 messages: vec![Message::user((0..LINES).map(line).collect::<String>())],
                 constraint: Some(Arc::clone(&constraint)),
-                max_reply_tokens: n_reply,
+                reply_limit: ReplyLimit::Fixed(n_reply),
                 max_reasoning_tokens: None,
                 began: Box::new(|| ()),
                 done,
@@ -94,7 +94,12 @@ fn round(judge: &dyn Generator, name: &str, n_slots: u32, n_reply: u32) -> Resul
                 reply_tokens += f64::from(finished.usage.reply_tokens);
                 prompt_s = prompt_s.max(finished.timings.prompt_ms / 1e3);
             }
-            Ok(Generated::TooLong { reason } | Generated::Crashed { reason } | Generated::Lost { reason }) => {
+            Ok(
+                Generated::TooLong { reason }
+                | Generated::Refused { reason }
+                | Generated::Crashed { reason }
+                | Generated::Lost { reason },
+            ) => {
                 return Err(failed(reason));
             }
             Ok(Generated::Interrupted) | Err(_) => return Err(failed("its thread ended".into())),

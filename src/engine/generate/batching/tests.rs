@@ -2,7 +2,7 @@
 //! changes a reply.
 
 use super::*;
-use crate::engine::generate::Message;
+use crate::engine::generate::{Message, ReplyLimit};
 use futures::channel::oneshot;
 use std::cell::{Cell, RefCell};
 use std::sync::mpsc::channel;
@@ -103,7 +103,7 @@ impl Backend for Model<'_> {
 
     fn reply(&self, job: &Job) -> Result<Writing, String> {
         let first = self.tokenize(job)?[0];
-        Ok(Writing { tokens: Vec::new(), begins_forced: first % 2 == 0, max: job.max_reply_tokens as usize })
+        Ok(Writing { tokens: Vec::new(), begins_forced: first % 2 == 0, max: job.reply_limit.most() as usize })
     }
 
     fn change_cache(&mut self, change: CacheChange) {
@@ -170,7 +170,7 @@ fn job(prompt: &[Token], max: usize) -> (Job, oneshot::Receiver<Generated>) {
     let job = Job {
         messages: vec![Message::user(text.join(" "))],
         constraint: None,
-        max_reply_tokens: u32::try_from(max).expect("short"),
+        reply_limit: ReplyLimit::Fixed(u32::try_from(max).expect("short")),
         max_reasoning_tokens: None,
         began: Box::new(|| ()),
         done,
@@ -261,7 +261,7 @@ fn a_prompt_that_cannot_be_read_or_does_not_fit_is_answered_and_the_rest_goes_on
         Generated::TooLong { reason } => assert!(reason.contains("2990") && reason.contains("3001") && reason.contains("3000")),
         other => panic!("{other:?}"),
     }
-    assert!(matches!(&answers[1], Generated::Crashed { reason } if reason.contains("no number")));
+    assert!(matches!(&answers[1], Generated::Refused { reason } if reason.contains("no number")));
     assert_eq!(text(&answers[2]), format!("{:?}", expected(&prompts[0], 10)));
 }
 

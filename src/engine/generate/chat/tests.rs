@@ -31,3 +31,17 @@ fn a_template_can_refuse() {
 }
 
 mod families;
+
+#[test]
+fn a_template_that_cannot_lay_out_a_question_is_found_at_the_start() {
+    let check = |text: &str| ChatTemplate::new(text, "", "", &BTreeMap::new()).and_then(|template| template.check());
+    assert!(matches!(check(""), Err(ChatError::LeftOut)));
+    assert!(matches!(check("{{ bos_token }}"), Err(ChatError::LeftOut)));
+    let error = |text: &str| check(text).expect_err(text).to_string();
+    assert!(error("{{ strftime_now('%d %b %Y') }}{{ messages[0].content }}").contains("date_string"));
+    assert!(
+        error("{% if messages|length > 1 %}{{ raise_exception('one turn only') }}{% endif %}{{ messages[0].content }}")
+            .contains("one turn only")
+    );
+    assert!(check("{% for m in messages %}{{ m.role }}: {{ m.content }}{% endfor %}").is_ok());
+}

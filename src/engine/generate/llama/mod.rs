@@ -6,6 +6,7 @@ mod backend;
 #[cfg(own_cpu_kernels)]
 mod cpu;
 mod device;
+mod gguf_file;
 mod grammar;
 mod inspect;
 mod mask;
@@ -16,6 +17,7 @@ mod token_trie;
 mod vocabulary;
 
 pub use device::{Gpu, Placement, gpus};
+pub use gguf_file::check as check_gguf;
 pub use inspect::{GgufFacts, inspect};
 pub use model::LoadError;
 pub use settings::{LlamaSettings, SettingsError};

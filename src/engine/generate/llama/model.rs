@@ -23,6 +23,10 @@ use thiserror::Error;
 pub enum LoadError {
     #[error("llama.cpp cannot be started: {reason}")]
     Backend { reason: String },
+    #[error("{path}: expected a GGUF, got {what}")]
+    NotGguf { path: PathBuf, what: &'static str },
+    #[error("{path}: its tensors need {expected} bytes, the file has {found}; the download is not complete, fetch it again")]
+    Truncated { path: PathBuf, expected: u64, found: u64 },
     #[error("{path}: llama.cpp cannot load it: {reason}; is it a GGUF of an architecture that this version knows?")]
     Weights { path: PathBuf, reason: String },
     #[error("{path}: the file has no chat template; a judge needs one (an instruct model, not a base model)")]
@@ -39,8 +43,8 @@ pub enum LoadError {
     Layers { path: PathBuf, reason: String },
     #[error("the GPUs cannot be used: {reason}")]
     Gpus { reason: String },
-    #[error(transparent)]
-    Chat(#[from] ChatError),
+    #[error("{path}: {source}")]
+    Chat { path: PathBuf, source: ChatError },
     #[error("the output constraint cannot be prepared: {reason}")]
     Constraint { reason: String },
     #[error("the trace {path} cannot be written: {reason}")]
@@ -76,6 +80,7 @@ pub(super) fn open(path: &Path) -> Result<LlamaModel, LoadError> {
 }
 
 fn open_with(path: &Path, params: &LlamaModelParams) -> Result<LlamaModel, LoadError> {
+    super::gguf_file::check(path)?;
     LlamaModel::load_from_file(backend()?, path, params)
         .map_err(|error| LoadError::Weights { path: path.to_path_buf(), reason: error.to_string() })
 }
@@ -140,7 +145,9 @@ fn prepare(model: LlamaModel, card: &ModelCard, path: &Path, settings: &LlamaSet
     let vocab = model.vocab();
     let bos_text = token_text(&model, vocab.bos());
     let switches = card.template.as_ref().map(|template| template.switches.clone()).unwrap_or_default();
-    let template = ChatTemplate::new(&text, &bos_text, &token_text(&model, vocab.eos()), &switches)?;
+    let template = ChatTemplate::new(&text, &bos_text, &token_text(&model, vocab.eos()), &switches)
+        .and_then(|template| template.check().map(|()| template))
+        .map_err(|source| LoadError::Chat { path: path.to_path_buf(), source })?;
     // A message must not speak control tokens, nor the marks that the template or the reasoning is made of where a vocabulary lists
     // them as plain additions. Other additions (runs of line ends, say) are how the model reads plain text.
     let marks = card.reasoning.iter().flat_map(|reasoning| reasoning.marks.texts());

@@ -51,7 +51,7 @@ impl<'a> Reply<'a> {
             n_reasoning: 0,
             n_reply: 0,
             max_reasoning: job.max_reasoning_tokens.unwrap_or(0),
-            max_reply: job.max_reply_tokens,
+            max_reply: job.reply_limit.most(),
             min_margin: f32::INFINITY,
         })
     }

@@ -59,6 +59,12 @@ pub struct LlamaSettings {
     pub trace: Option<PathBuf>,
 }
 
+/// Cells of fast numerics: twice the context, or with a short context what all slots can use.
+fn default_kv_cells(context_tokens: u32, slots: u32) -> u32 {
+    const SHORT: u32 = 32_768;
+    context_tokens.saturating_mul(2).max(context_tokens.saturating_mul(slots).min(SHORT))
+}
+
 impl LlamaSettings {
     /// The settings that `section` asks for on a machine with `gpus`.
     ///
@@ -74,7 +80,7 @@ impl LlamaSettings {
     ) -> Result<Self, SettingsError> {
         let kv_cells = section.kv_cells.unwrap_or(match numerics {
             Numerics::Exact => context_tokens,
-            Numerics::Fast => context_tokens.saturating_mul(2),
+            Numerics::Fast => default_kv_cells(context_tokens, slots),
         });
         if kv_cells < context_tokens {
             return Err(SettingsError::KvCells { asked: kv_cells, context_tokens });
@@ -143,7 +149,8 @@ mod tests {
     #[test]
     fn the_cache_holds_at_least_the_context() {
         let default = EngineSection::default();
-        assert_eq!(settings(Numerics::Fast, &default).map(|s| s.kv_cells), Ok(16_384));
+        assert_eq!(settings(Numerics::Fast, &default).map(|s| s.kv_cells), Ok(32_768));
+        assert_eq!((default_kv_cells(131_072, 4), default_kv_cells(8_192, 1)), (262_144, 16_384));
         assert_eq!(settings(Numerics::Exact, &default).map(|s| s.kv_cells), Ok(8_192));
         let with = |kv_cells| EngineSection { kv_cells: Some(kv_cells), ..EngineSection::default() };
         assert_eq!(settings(Numerics::Fast, &with(8_192)).map(|s| s.kv_cells), Ok(8_192));

@@ -191,3 +191,51 @@ fn a_harmony_reply_ends_at_any_control_mark() {
     assert!(phases.ends_reply(b"<|end|>") && phases.ends_reply(b"<|start|>") && !phases.ends_reply(b"<|"));
     assert!(!Phases::new(Some(&tags()), "</think>").ends_reply(b"<|end|>"));
 }
+
+mod whole_replies {
+    use super::*;
+    use crate::engine::generate::{Finished, take_reasoning_off};
+    use crate::store::{FinishReason, Origin};
+
+    fn taken(
+        reply: &str,
+        finish: FinishReason,
+        own: Option<&Reasoning>,
+    ) -> (String, Option<String>, FinishReason, Option<String>) {
+        let mut finished = Finished::of_text(reply.into(), finish, Origin::Imported);
+        take_reasoning_off(&mut finished, own);
+        (finished.reply, finished.reasoning.map(|thoughts| thoughts.text), finished.finish, finished.unnamed_mark)
+    }
+
+    fn card(text: &str) -> Reasoning {
+        toml::from_str(text).expect("reasoning")
+    }
+
+    #[test]
+    fn a_draft_in_the_reasoning_is_no_reply() {
+        use FinishReason::{Length, NoReply, Stop};
+        let some = |text: &str| Some(text.to_string());
+        let draft = "<think>{\"a\":1}</think>{\"a\":2}";
+        assert_eq!(taken(draft, Stop, None), ("{\"a\":2}".into(), some("{\"a\":1}"), Stop, some("<think>")));
+        let tags = card("style = \"tags\"\nopen = \"<think>\"\nclose = \"</think>\"");
+        assert_eq!(taken(draft, Stop, Some(&tags)).3, None, "the card names the mark");
+        assert_eq!(taken("[THINK]a[/THINK]b", Stop, Some(&tags)), ("b".into(), some("a"), Stop, some("[THINK]")));
+        assert_eq!(taken("<think>{\"a\":1}", Stop, None), (String::new(), some("{\"a\":1}"), NoReply, some("<think>")));
+        assert_eq!(taken("<think>{\"a\":1}", Length, None).2, Length, "cut, as it was");
+        assert_eq!(taken("{\"a\":1}", Stop, None), ("{\"a\":1}".into(), None, Stop, None));
+        let deep = card("style = \"tags\"\nopen = \"<deep>\"\nclose = \"</deep>\"");
+        assert_eq!(taken("thoughts </deep>b", Stop, Some(&deep)), ("b".into(), some("thoughts"), Stop, None));
+    }
+
+    #[test]
+    fn harmony_with_its_marks_and_without() {
+        let harmony = card("style = \"harmony\"");
+        let marked = "<|channel|>analysis<|message|>{\"a\":1}<|end|><|start|>assistant<|channel|>final<|message|>{\"a\":2}";
+        let (reply, thoughts, finish, unnamed) = taken(marked, FinishReason::Stop, Some(&harmony));
+        assert_eq!((reply.as_str(), finish, unnamed), ("{\"a\":2}", FinishReason::Stop, None));
+        assert!(thoughts.is_some_and(|text| text.contains("{\"a\":1}")));
+        let bare = "analysisWe need {\"a\":1}.assistantfinal{\"a\":2}";
+        assert_eq!(taken(bare, FinishReason::Stop, Some(&harmony)).0, "{\"a\":2}");
+        assert_eq!(taken(bare, FinishReason::Stop, None).0, bare, "words alone are no marks");
+    }
+}

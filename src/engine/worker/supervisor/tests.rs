@@ -1,5 +1,5 @@
 use super::*;
-use crate::engine::generate::{Finished, Message};
+use crate::engine::generate::{Finished, Message, ReplyLimit};
 use crate::store::{FinishReason, Origin};
 use futures::channel::oneshot;
 use std::sync::Mutex;
@@ -149,8 +149,14 @@ impl Bench {
         let submit = |text: &&str| {
             let (done, answer) = oneshot::channel();
             let messages = vec![Message::user(*text)];
-            let job =
-                Job { messages, constraint: None, max_reply_tokens: 9, max_reasoning_tokens: None, began: Box::new(|| ()), done };
+            let job = Job {
+                messages,
+                constraint: None,
+                reply_limit: ReplyLimit::Fixed(9),
+                max_reasoning_tokens: None,
+                began: Box::new(|| ()),
+                done,
+            };
             assert!(self.events.send(Event::Submitted(job)).is_ok(), "the supervisor lives");
             answer
         };
@@ -185,6 +191,7 @@ fn told(answers: Vec<oneshot::Receiver<Generated>>) -> Vec<String> {
             Generated::Crashed { reason } => format!("crashed: {reason}"),
             Generated::Lost { reason } => format!("lost: {reason}"),
             Generated::TooLong { reason } => format!("too long: {reason}"),
+            Generated::Refused { reason } => format!("refused: {reason}"),
             Generated::Interrupted => "interrupted".into(),
         })
         .collect()

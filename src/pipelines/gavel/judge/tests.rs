@@ -4,7 +4,7 @@ use super::super::{ScoringSettings, games, score};
 use super::*;
 use crate::data::{CaseId, Event, EventTime, Hours, Report, SourceName, Timeline};
 use crate::engine::ModelIdentity;
-use crate::engine::generate::{Generated, Scripted};
+use crate::engine::generate::{Generated, ReplyLimit, Scripted};
 use crate::measure::points::EmptyGames;
 use crate::measure::rubric::Scheme;
 use crate::store::Store;
@@ -45,7 +45,7 @@ fn settings() -> JudgeSettings {
     JudgeSettings {
         finding_schema: FindingSchema::Rows,
         reply: ReplyMode::Constrained,
-        max_reply_tokens: 100,
+        reply_limit: ReplyLimit::Fixed(100),
         max_reasoning_tokens: None,
         max_findings: 5,
         max_attempts: 2,
@@ -78,7 +78,7 @@ impl Bench {
         let store = Arc::new(Store::open(&self.folder).expect("a store"));
         let model = ModelIdentity::Served { model: "m".into(), revision: "1".into() };
         let engine = Engine::new(store, model, None, Some(Box::new(scripted)), Arc::new(AtomicBool::new(false)));
-        let prompt = Prompt::find("gavel/judge.v1", Path::new("")).expect("a prompt");
+        let prompt = Prompt::find("gavel/judge.v2", Path::new("")).expect("a prompt");
         let game = games(&docket, 1)[0];
         futures::executor::block_on(judge(&engine, &prompt, &settings(), &docket, game))
     }
@@ -191,4 +191,30 @@ fn a_partial_game_is_out_of_the_fit_unless_asked_for() {
     assert_eq!(n_in_fit(&scoring), 0);
     scoring.include_partial_games = true;
     assert_eq!(n_in_fit(&scoring), 1);
+}
+
+#[test]
+fn reasoning_that_was_written_into_the_reply_is_kept_apart() {
+    let bench = Bench::new("reasoning");
+    let outcome = bench.judge(vec![Scripted::reply(format!("<think>{BAD_ROW}</think>{GOOD}"))]).expect("judged");
+    assert_eq!((outcome.status, outcome.findings.len(), outcome.attempts.len()), (GameStatus::Ok, 1, 1));
+    assert_eq!(outcome.attempts[0].unnamed_mark.as_deref(), Some("<think>"));
+    let bench = Bench::new("unclosed");
+    let outcome =
+        bench.judge(vec![Scripted::reply(format!("<think>{GOOD}")), Scripted::reply("{GOOD} <think>")]).expect("judged");
+    assert_eq!(outcome.status, GameStatus::Failed(Outcome::SchemaInvalid));
+    assert!(outcome.attempts.iter().all(|attempt| attempt.finish == FinishReason::NoReply), "{:?}", outcome.attempts);
+    assert_eq!(outcome.findings, []);
+}
+
+#[test]
+fn a_game_that_met_a_limit_says_so() {
+    let bench = Bench::new("limit");
+    let many = |n: usize| format!("[{}]", vec![&GOOD[r#"{"findings":["#.len()..GOOD.len() - 2]; n].join(","));
+    let outcome = bench.judge(vec![Scripted::reply(many(6)), Scripted::reply(many(5))]).expect("judged");
+    assert_eq!(outcome.attempts.iter().map(|attempt| attempt.limit).collect::<Vec<_>>(), [Some(Limit::Findings); 2]);
+    assert_eq!((n_at_limit(std::slice::from_ref(&outcome), Limit::Findings), n_at_limit(&[outcome], Limit::Tokens)), (1, 0));
+    let bench = Bench::new("limit-not-met");
+    let outcome = bench.judge(vec![Scripted::ended(&GOOD[..30], FinishReason::Length), Scripted::reply(GOOD)]).expect("judged");
+    assert_eq!(n_at_limit(&[outcome], Limit::Tokens), 0, "the second try was not cut");
 }

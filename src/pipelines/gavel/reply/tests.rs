@@ -34,7 +34,7 @@ fn rows(kind: &str, a: &str, b: &str, evidence: &str) -> String {
 fn errors_of(reply: &str) -> Vec<String> {
     with_checker(FindingSchema::Rows, |checker| match checker.parse(reply) {
         Ok(parsed) => parsed.errors(),
-        Err(errors) => errors,
+        Err(error) => error.messages(),
     })
 }
 
@@ -118,5 +118,54 @@ fn a_free_reply_is_found_in_its_prose() {
     assert!(count(&inner[..inner.len() - 5]).is_err(), "half a reply");
     assert!(count(&format!("{object}\n{}", &object[..20])).is_err(), "half an object after a whole one");
     let four = [object; 4].join(",");
-    assert!(count(&format!("[{four}]")).is_err_and(|errors| errors[0].contains("at most 3 findings, got 4")));
+    assert!(count(&format!("[{four}]")).is_err_and(|error| error.messages()[0].contains("at most 3 findings, got 4")));
+}
+
+#[test]
+fn a_reply_with_two_answers_is_refused() {
+    let inner = rows("TIMING", "1", "1", "none found");
+    let object = &inner[r#"{"findings":["#.len()..inner.len() - 2];
+    let errors = |reply: &str| errors_of(reply).join("; ");
+    for reply in [
+        format!("{inner}\n{inner}"),
+        format!("{inner}\nCorrected answer:\n{{\"findings\":[]}}"),
+        format!("{{}}\n{inner}"),
+        format!("[{object}]\n[{object}]"),
+        format!("{object}\nOn reflection:\n{object}"),
+        format!("```json\n{object}\n```\n```json\n{object}\n```"),
+    ] {
+        assert!(
+            errors(&reply).contains("expected one JSON object with findings, got 2 JSON values"),
+            "{reply}: {}",
+            errors(&reply)
+        );
+    }
+    let count = |reply: &str| with_checker(FindingSchema::Rows, |checker| checker.parse(reply).expect(reply).findings.len());
+    assert_eq!(count(&format!("As row [1] and [A1] say: {inner} (see [2], [\"b\"])")), 1);
+    assert_eq!(count("[]"), 0);
+}
+
+#[test]
+fn a_key_given_twice_is_no_answer() {
+    let twice = |from: &str, to: &str| rows("TIMING", "1", "1", "none found").replace(from, to);
+    for reply in [
+        twice(r#""verdict":"A""#, r#""verdict":"A","verdict":"B""#),
+        twice(r#"{"findings":["#, r#"{"findings":[],"findings":["#),
+        twice(r#""verdict":"A"}"#, r#""verdict":"A","type":"VALUE","a_row":2,"b_row":1}"#),
+    ] {
+        let errors = errors_of(&reply);
+        assert!(errors.len() == 1 && errors[0].contains("stands twice in one object"), "{reply}: {errors:?}");
+    }
+}
+
+#[test]
+fn a_draft_in_the_reasoning_does_not_count() {
+    let (draft, reply) = (rows("TIMING", "1", "1", "none found"), r#"{"findings":[]}"#);
+    let count =
+        |reply: &str| with_checker(FindingSchema::Rows, |checker| checker.parse(reply).map(|parsed| parsed.findings.len()));
+    assert_eq!(count(&format!("<think>{draft}</think>{reply}")), Ok(0));
+    assert_eq!(count(&format!("Let me see. <thinking>{draft}</thinking> So: {reply}")), Ok(0));
+    for unclosed in [format!("<think>{draft}"), format!("{draft} [THINK] wait")] {
+        assert!(matches!(count(&unclosed), Err(ReplyError::NoReply(_))), "{unclosed}");
+    }
 }

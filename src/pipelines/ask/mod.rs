@@ -1,0 +1,3 @@
+//! What all methods share in asking a model: how a free reply is read.
+
+pub mod json;
