@@ -6,7 +6,9 @@ fn main() {
     let target = |key: &str| std::env::var(format!("CARGO_CFG_TARGET_{key}")).unwrap_or_default();
     if target("OS") == "linux" && target("ARCH") == "x86_64" {
         println!("cargo:rustc-cfg=own_cpu_kernels");
-        for function in ["llamafile_sgemm", "ggml_compute_forward_flash_attn_ext"] {
+        for function in
+            ["ggml_compute_forward_mul_mat_tiled", "ggml_compute_forward_flash_attn_ext", "llama_model_default_params"]
+        {
             println!("cargo:rustc-link-arg=-Wl,--wrap={function}");
         }
     }

@@ -22,7 +22,7 @@ const LAYERS: [(&str, u32); 13] = [
 ];
 
 /// A crate and the only folder that may name it.
-const HOMES: [(&str, &str); 9] = [
+const HOMES: [(&str, &str); 10] = [
     ("llama_cpp_2", "engine/generate/llama/"),
     ("llama_cpp_sys_2", "engine/generate/llama/"),
     ("llguidance", "engine/generate/llama/"),
@@ -31,6 +31,7 @@ const HOMES: [(&str, &str); 9] = [
     ("candle_transformers", "engine/encode/"),
     ("cudarc", "vecops/cuda/"),
     ("gemm", "engine/"),
+    ("pulp", "engine/"),
     ("indicatif", "cli/progress"),
 ];
 

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Bindings and revision of the decoding loop. A change that can change a reply changes this.
-pub const ENGINE_VERSION: &str = "llama-cpp-sys-2 0.1.161, decoding 4";
+pub const ENGINE_VERSION: &str = "llama-cpp-sys-2 0.1.161, decoding 5";
 
 /// Which weights answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

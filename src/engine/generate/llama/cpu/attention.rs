@@ -2,8 +2,12 @@
 //! their keys.
 //!
 //! A job is a block of tokens with all the query heads that share a head of keys and values. It goes over the cells tile by tile with
-//! a running maximum and sum (online softmax), so memory does not grow with the cache, and writes each tile of keys and values out as
-//! f32 once for all its rows. A tile that no token of the block may see costs a look at the mask.
+//! a running maximum and sum (online softmax), so memory does not grow with the cache. Of a tile it takes the cells that any of its tokens
+//! may see, and writes their keys and values out as f32 once for all rows; any other cell costs a look at the mask.
+//!
+//! # Numerics
+//! Where tiles begin is a matter of the cache alone, and cells that a token may not see add exact zeros to sums whose order is that of
+//! the cells, or does not count (whole numbers). So no bit depends on the tokens beside it.
 //!
 //! # Source
 //! Milakov and Gimelshein, Online normalizer calculation for softmax, arXiv:1805.02867; Dao et al., FlashAttention, arXiv:2205.14135.
@@ -15,8 +19,12 @@ use llama_cpp_sys_2 as sys;
 use std::cell::RefCell;
 use std::ffi::c_int;
 
-/// Cells of a tile.
-const TILE: usize = 256;
+/// Cells of a tile, and what those taken of it are filled up to a multiple of.
+const TILE: usize = 512;
+const TILE_STEP: usize = 64;
+
+/// Weights of cells are summed up as whole numbers of this part.
+const WEIGHT_PARTS: f32 = (1_u32 << 30) as f32;
 
 /// Rows (tokens times query heads) of a job at most, about; scores, keys, values and sums of a job stay in the second cache.
 const ROWS: usize = 192;
@@ -34,7 +42,7 @@ const HIDDEN: u16 = 0xfc00;
 #[expect(unsafe_code, reason = "functions of the model library")]
 unsafe extern "C" {
     fn __real_ggml_compute_forward_flash_attn_ext(thread: *const Thread, out: *mut sys::ggml_tensor);
-    /// `y = exp(x - max)`; returns the sum.
+    /// `y = exp(x - max)`; returns the sum, in an order of its own.
     fn ggml_vec_soft_max_f32(n: c_int, y: *mut f32, x: *const f32, max: f32) -> f64;
 }
 
@@ -56,6 +64,11 @@ struct Scratch {
     /// Running maximum and weight of each row.
     maxima: Vec<f32>,
     weights: Vec<f64>,
+    /// Whether any token sees a cell of a tile, and the cells of the cache where one does.
+    seen: Vec<bool>,
+    cells: Vec<usize>,
+    /// `[tokens, TILE]`: of those cells.
+    masks: Vec<u16>,
     /// The tokens that see something of a tile, and whether they see all of it.
     seeing: Vec<(usize, bool)>,
     mask: Vec<f32>,
@@ -67,7 +80,7 @@ thread_local! {
 
 /// Columns of the products of `n_rows` rows: so many that the kernel takes its usual way.
 fn columns(n_rows: usize, width: usize) -> usize {
-    n_rows.max(FEWEST_COLUMNS).max(FEWEST_ELEMENTS.div_ceil(width.min(TILE)))
+    n_rows.max(FEWEST_COLUMNS).max(FEWEST_ELEMENTS.div_ceil(width.min(TILE_STEP)))
 }
 
 pub(super) fn link() {
@@ -148,31 +161,41 @@ impl<'a> Operation<'a> {
             };
             query.iter_mut().zip(from).for_each(|(to, x)| *to = x * self.scale);
         }
-        for cell in (0..n_cells).step_by(TILE) {
-            let n = TILE.min(n_cells - cell);
+        for tile in (0..n_cells).step_by(TILE) {
             // SAFETY: as above.
-            let mask = |token: usize| unsafe { self.mask_row(first + token, cell, n) };
-            scratch.look(n_tokens, self.group, depth, mask);
-            let n_seeing = scratch.seeing.len() * self.group;
-            if n_seeing == 0 {
+            let mask = |token: usize| unsafe { self.mask_row(first + token, tile, TILE.min(n_cells - tile)) };
+            scratch.find_cells(tile, n_tokens, mask);
+            let n = scratch.cells.len();
+            if n == 0 {
                 continue;
             }
+            scratch.look(tile, n_tokens, self.group, depth, mask);
+            let n_seeing = scratch.seeing.len() * self.group;
             for (tensor, to, width) in [(self.keys, &mut scratch.keys, depth), (self.values, &mut scratch.values, width)] {
-                for i in 0..n {
+                for (cell, to) in scratch.cells.iter().zip(to.chunks_exact_mut(width)) {
                     // SAFETY: as above.
                     let from = unsafe {
-                        let at = tensor.data.byte_add((cell + i) * tensor.nb[1] + key_head * tensor.nb[2]);
+                        let at = tensor.data.byte_add(cell * tensor.nb[1] + key_head * tensor.nb[2]);
                         std::slice::from_raw_parts(at.cast::<f16>(), width)
                     };
-                    from.convert_to_f32_slice(&mut to[i * width..][..width]);
+                    from.convert_to_f32_slice(to);
                 }
             }
             let n_columns = columns(n_seeing, width);
             let keys = Matrix { at: scratch.keys.as_ptr(), row_step: depth, column_step: 1 };
             let queries = Matrix { at: scratch.seeing_queries.as_ptr(), row_step: 1, column_step: depth };
             // SAFETY: the buffers hold as much as `begin` made room for.
-            unsafe { multiply([TILE, n_columns, depth], keys, queries, scratch.scores.as_mut_ptr(), TILE, false) };
-            scratch.weigh(self.group, width, n, mask);
+            unsafe {
+                multiply(
+                    [n.next_multiple_of(TILE_STEP), n_columns, depth],
+                    keys,
+                    queries,
+                    scratch.scores.as_mut_ptr(),
+                    TILE,
+                    false,
+                )
+            };
+            scratch.weigh(self.group, width, n);
             let values = Matrix { at: scratch.values.as_ptr(), row_step: 1, column_step: width };
             let scores = Matrix { at: scratch.scores.as_ptr(), row_step: 1, column_step: TILE };
             // SAFETY: as above.
@@ -221,6 +244,14 @@ fn max(row: &[f32]) -> f32 {
     lanes.iter().chain(rest).copied().fold(f32::NEG_INFINITY, f32::max)
 }
 
+/// Sum of weights of 0 to 1, whatever their order.
+fn sum(weights: &[f32]) -> f64 {
+    // SAFETY: 0 to 2^30 by the scale.
+    #[expect(unsafe_code, reason = "a conversion without the checks that would keep it from being vectorised")]
+    let parts: i64 = weights.iter().map(|weight| i64::from(unsafe { (weight * WEIGHT_PARTS).to_int_unchecked::<i32>() })).sum();
+    parts as f64 / f64::from(WEIGHT_PARTS)
+}
+
 impl Scratch {
     fn begin(&mut self, n_rows: usize, depth: usize, width: usize) {
         let n_columns = columns(n_rows, width);
@@ -243,12 +274,26 @@ impl Scratch {
         self.weights.resize(n_rows, 0.0);
     }
 
-    /// Gathers the queries of the tokens that see something of a tile.
-    fn look<'m>(&mut self, n_tokens: usize, group: usize, depth: usize, mask: impl Fn(usize) -> &'m [u16]) {
+    /// Finds the cells of a tile that any token of a block sees.
+    fn find_cells<'m>(&mut self, tile: usize, n_tokens: usize, mask: impl Fn(usize) -> &'m [u16]) {
+        self.seen.clear();
+        self.seen.resize(TILE, false);
+        for token in 0..n_tokens {
+            self.seen.iter_mut().zip(mask(token)).for_each(|(seen, x)| *seen |= *x != HIDDEN);
+        }
+        self.cells.clear();
+        self.cells.extend(self.seen.iter().enumerate().filter(|(_, seen)| **seen).map(|(i, _)| tile + i));
+    }
+
+    /// Gathers the masks of a tile's cells, and the queries of the tokens that see some.
+    fn look<'m>(&mut self, tile: usize, n_tokens: usize, group: usize, depth: usize, mask: impl Fn(usize) -> &'m [u16]) {
         self.seeing.clear();
+        self.masks.resize(n_tokens * TILE, HIDDEN);
         let n = group * depth;
         for token in 0..n_tokens {
-            let (sees_some, sees_all) = sight(mask(token));
+            let (from, to) = (mask(token), &mut self.masks[token * TILE..][..self.cells.len()]);
+            to.iter_mut().zip(&self.cells).for_each(|(to, cell)| *to = from[cell - tile]);
+            let (sees_some, sees_all) = sight(to);
             if sees_some {
                 let place = self.seeing.len();
                 self.seeing_queries[place * n..][..n].copy_from_slice(&self.queries[token * n..][..n]);
@@ -257,17 +302,21 @@ impl Scratch {
         }
     }
 
-    /// Turns the scores of a tile of `n` cells into weights relative to the running maximum; what was summed up so far follows a new one.
-    fn weigh<'m>(&mut self, group: usize, width: usize, n: usize, mask: impl Fn(usize) -> &'m [u16]) {
+    /// Turns the scores of `n` cells into weights relative to the running maximum; what was summed up so far follows a new one.
+    fn weigh(&mut self, group: usize, width: usize, n: usize) {
+        // Whole vectors, so that a cell's weight does not depend on its place.
+        let n_filled = n.next_multiple_of(TILE_STEP);
         for (place, (token, sees_all)) in self.seeing.iter().enumerate() {
             if !sees_all {
-                mask(*token).iter().zip(&mut self.mask).for_each(|(x, to)| *to = f16::from_bits(*x).to_f32());
+                let mask = &self.masks[token * TILE..][..n];
+                mask.iter().zip(&mut self.mask).for_each(|(x, to)| *to = f16::from_bits(*x).to_f32());
             }
             for head in 0..group {
                 let row = token * group + head;
-                let scores = &mut self.scores[(place * group + head) * TILE..][..n];
+                let scores = &mut self.scores[(place * group + head) * TILE..][..n_filled];
+                scores[n..].fill(f32::NEG_INFINITY);
                 if !sees_all {
-                    scores.iter_mut().zip(&self.mask).for_each(|(score, x)| *score += x);
+                    scores.iter_mut().zip(&self.mask[..n]).for_each(|(score, x)| *score += x);
                 }
                 let (before, now) = (self.maxima[row], self.maxima[row].max(max(scores)));
                 if now > before {
@@ -276,10 +325,12 @@ impl Scratch {
                     self.weights[row] *= f64::from(by);
                     self.maxima[row] = now;
                 }
-                // SAFETY: reads and writes `n` elements in place.
+                // SAFETY: reads and writes `n_filled` elements in place.
                 #[expect(unsafe_code, reason = "a vectorised exponential of the model library's")]
-                let weight = unsafe { ggml_vec_soft_max_f32(n as c_int, scores.as_mut_ptr(), scores.as_ptr(), now) };
-                self.weights[row] += weight;
+                unsafe {
+                    ggml_vec_soft_max_f32(n_filled as c_int, scores.as_mut_ptr(), scores.as_ptr(), now);
+                }
+                self.weights[row] += sum(scores);
             }
         }
     }

@@ -1,15 +1,17 @@
-//! What is computed for the tokens of a prompt on the CPU in the place of llama.cpp's own functions: products with the weights, and
-//! attention. Both write 16-bit or quantised numbers out as f32 once for many tokens and multiply with a blocked kernel (the crate
-//! `gemm`, AVX2 or AVX-512 by what the machine has).
+//! What is computed on the CPU in the place of llama.cpp's own functions: products with the weights, and attention of prompts. Many
+//! tokens have 16-bit or quantised numbers written out as f32 once and multiplied with a blocked kernel (the crate `gemm`); few tokens
+//! (`few`) have quantised weights written out a piece at a time. Both use AVX2 or AVX-512 by what the machine has.
 //!
-//! The linker leads llama.cpp's calls here (`--wrap` in `build.rs`); what is not taken up goes on to llama.cpp: other types, single
-//! tokens of replies, other systems, GPUs.
+//! The linker leads llama.cpp's calls here (`--wrap` in `build.rs`); what is not taken up goes on to llama.cpp: other types, products of
+//! single tokens, experts of a mixture, other systems, GPUs.
 //!
 //! # Numerics
-//! Each element is a sum of fused multiply-adds in the order of the inner dimension, begun anew every [`DEPTH`] elements, whatever the
-//! number of threads and of tokens and whichever vectors the machine has.
+//! Each element is a sum of fused multiply-adds in an order that no number of threads changes, nor the vectors of the machine. For many
+//! tokens it is that of the inner dimension, begun anew every [`DEPTH`] elements; for few, 16 sums of every 16th element, added pairwise.
 
 mod attention;
+mod few;
+mod formats;
 mod product;
 
 use gemm::Parallelism;
